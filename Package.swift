@@ -85,7 +85,7 @@ let package = Package(
         ),
         .target(
             name: "Broker",
-            dependencies: ["PusherProtocol", "Primitives"],
+            dependencies: ["PusherProtocol", "WebSocket", "Primitives"],
             swiftSettings: strict
         ),
 

@@ -97,10 +97,10 @@ struct StoredStreams: ParsableCommand {
     }
 
     private static func storedMessage(_ serial: UInt64, of row: Int64) -> ArchiveChange {
-        let frame = [UInt8](repeating: 0x78, count: 100)
+        let envelope = Envelope(text: [UInt8](repeating: 0x78, count: 100))
         return .message(
             row: row,
-            StoredMessage(serial: serial, time: 1_000, except: nil, frame: frame),
+            StoredMessage(serial: serial, time: 1_000, except: nil, envelope: envelope),
             nil
         )
     }

@@ -114,11 +114,12 @@ struct Walks: ParsableCommand {
         guard let stream = state.openStream(address, app, isVacant: false, at: 0) else {
             fail("the channel keeps nothing")
         }
+        let message = Envelope(text: [0])
         var number: UInt64 = 0
         let keep = {
             number += 1
             let sender = SocketID(1, number)
-            _ = state.keep([0], except: excludes ? sender : nil, in: stream, at: 0)
+            _ = state.keep(message, except: excludes ? sender : nil, in: stream, at: 0)
         }
         for _ in 0...count { keep() }
         return Subject(name: "ring", operation: "a message is kept", body: keep)

@@ -98,7 +98,7 @@ extension ArchiveFile {
         var next: (serial: Int64, time: Int64)?
         let countMax = isForced ? Self.forcedMax : Self.removedMax
         try connection.forEachRow(
-            "SELECT serial, time_ms, LENGTH(frame) FROM messages WHERE stream = ? ORDER BY serial LIMIT ?",
+            "SELECT serial, time_ms, LENGTH(text) FROM messages WHERE stream = ? ORDER BY serial LIMIT ?",
             [.integer(row), .integer(countMax + 1)]
         ) { found throws(SQLiteError) in
             let (serial, time) = (found.integer(at: 0) ?? 0, found.integer(at: 1) ?? 0)

@@ -373,14 +373,14 @@ extension ArchiveFile: ArchiveStorage {
 
         mutating func add(_ message: StoredMessage) {
             last = message.serial
-            byteCount += message.frame.count
+            byteCount += message.envelope.byteCount
         }
     }
 
     private func insert(_ message: StoredMessage, _ key: StoredKey?, _ row: Int64) throws {
         try statements.insertMessage.run([
             .integer(row), .integer(Int64(message.serial)), .integer(message.time),
-            message.except.map { .text($0.description) } ?? .null, .blob(message.frame),
+            message.except.map { .text($0.description) } ?? .null, .blob(message.envelope.text),
             .integer(RowChecksum.message(row: row, message)),
         ])
         guard let key else { return }

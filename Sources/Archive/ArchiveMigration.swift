@@ -3,48 +3,65 @@ internal import Primitives
 internal import PusherProtocol
 internal import SQLite
 
-/// Adds the checksums of version 3 to the rows of an earlier file, within the transaction that changes its tables.
+/// Converts the rows of a file of an earlier version, within the transaction that changes its tables.
 ///
-/// A row that was damaged before would get a checksum of its damage. Rows that other checks find damaged get none.
+/// Version 3 added checksums, and version 4 has texts in place of frames. A row that was damaged before would get a
+/// checksum of its damage. Rows that other checks find damaged get none.
 struct ArchiveMigration {
     let connection: SQLiteConnection
     /// The number of messages that are read at a time.
     private static var portion: Int64 { 500 }
 
-    func addChecksums() throws {
-        try addToMessages()
+    func run(from version: Int64) throws {
+        try convertMessages(haveChecksums: version >= 3)
+        guard version < 3 else { return }
         try addToKeys()
         try addToStreams()
         try addToSessions()
     }
 
-    private func addToMessages() throws {
+    private func convertMessages(haveChecksums: Bool) throws {
         let read = try connection.prepare(
             """
-            SELECT stream, serial, time_ms, except_socket, frame FROM messages
+            SELECT stream, serial, time_ms, except_socket, text, crc FROM messages
             WHERE (stream, serial) > (?, ?) ORDER BY stream, serial LIMIT ?
             """
         )
         let write = try connection.prepare(
-            "UPDATE messages SET crc = ? WHERE stream = ? AND serial = ?"
+            "UPDATE messages SET text = ?, crc = ? WHERE stream = ? AND serial = ?"
         )
         var place = (row: Int64.min, serial: Int64.min)
         while true {
-            var sums: [(sum: Int64, row: Int64, serial: Int64)] = []
+            var rows: [(text: ArraySlice<UInt8>, sum: Int64, row: Int64, serial: Int64)] = []
             try read.forEachRow([
                 .integer(place.row), .integer(place.serial), .integer(Self.portion),
             ]) { row throws(SQLiteError) in
                 place = (row.integer(at: 0) ?? 0, row.integer(at: 1) ?? 0)
-                let message = StoredMessage(row, serialAt: 1)
-                let isWhole = message.map { Self.isTextFrame($0.frame.span) } ?? false
-                let sum = message.map { RowChecksum.message(row: place.row, $0) }
-                sums.append(((isWhole ? sum : nil) ?? RowChecksum.none, place.row, place.serial))
+                let frame = row.blob(at: 4)
+                var (text, sum) = (frame[...], RowChecksum.none)
+                if let start = Self.startOfText(frame.span),
+                    var message = StoredMessage(row, serialAt: 1)
+                {
+                    let isIntact =
+                        !haveChecksums
+                        || row.integer(at: 5) == RowChecksum.message(row: place.row, message)
+                    text = frame[start...]
+                    message.envelope = Envelope(text: frame.span.extracting(start...))
+                    if isIntact { sum = RowChecksum.message(row: place.row, message) }
+                }
+                rows.append((text, sum, place.row, place.serial))
             }
-            for (sum, row, serial) in sums {
-                try write.run([.integer(sum), .integer(row), .integer(serial)])
+            for (text, sum, row, serial) in rows {
+                try write.run([.blob(text), .integer(sum), .integer(row), .integer(serial)])
             }
-            guard sums.count == Int(Self.portion) else { return }
+            guard rows.count == Int(Self.portion) else { break }
         }
+        try connection.execute(
+            """
+            UPDATE streams SET bytes =
+                (SELECT COALESCE(SUM(LENGTH(text)), 0) FROM messages WHERE stream = streams.id)
+            """
+        )
     }
 
     private func addToKeys() throws {
@@ -109,7 +126,7 @@ struct ArchiveMigration {
         for (app, key, sum) in sums {
             try connection.execute(
                 "UPDATE sessions SET crc = ? WHERE app = ? AND key = ?",
-                [.integer(sum), .text(app), .blob(key)]
+                [.integer(sum), .text(app), .blob(key[...])]
             )
         }
         var bounds: [(app: String, before: Int64)] = []
@@ -133,26 +150,27 @@ struct ArchiveMigration {
         )
     }
 
-    /// Whether a frame is one whole unmasked text message (RFC 6455 §5.2) of UTF-8, in the braces of a JSON object.
-    private static func isTextFrame(_ frame: Span<UInt8>) -> Bool {
-        guard frame.count >= 4, frame[0] == 0x81, frame[1] < 0x80 else { return false }
+    /// The index of the text in a frame that is one whole unmasked text message (RFC 6455 §5.2) of UTF-8, in the braces
+    /// of a JSON object; `nil` for any other.
+    private static func startOfText(_ frame: Span<UInt8>) -> Int? {
+        guard frame.count >= 4, frame[0] == 0x81, frame[1] < 0x80 else { return nil }
         let start = frame[1] == 126 ? 4 : frame[1] == 127 ? 10 : 2
-        guard frame.count >= start + 2 else { return false }
+        guard frame.count >= start + 2 else { return nil }
         var length = Int(frame[1])
         if start > 2 {
-            guard frame[2] < 0x80 || start == 4 else { return false }
+            guard frame[2] < 0x80 || start == 4 else { return nil }
             length = (2..<start).reduce(0) { $0 << 8 | Int(frame[$1]) }
         }
         guard frame.count - start == length, frame[start] == UInt8(ascii: "{"),
             frame[frame.count - 1] == UInt8(ascii: "}")
-        else { return false }
+        else { return nil }
         var text = UTF8Validator()
-        return text.accept(frame.extracting(start...)) && text.isComplete
+        return text.accept(frame.extracting(start...)) && text.isComplete ? start : nil
     }
 }
 
 extension StoredMessage {
-    /// Reads a row of `messages` whose columns from an index on are serial, time, connection and frame.
+    /// Reads a row of `messages` whose columns from an index on are serial, time, connection and text.
     ///
     /// - Returns: `nil` for numbers and socket IDs that no message has.
     init?(_ row: SQLiteRow, serialAt column: Int32) {
@@ -162,6 +180,7 @@ extension StoredMessage {
         let text = row.text(at: column + 2)
         let except = text.flatMap { SocketID($0) }
         guard (text == nil) == (except == nil) else { return nil }
-        self.init(serial: serial, time: time, except: except, frame: row.blob(at: column + 3))
+        let envelope = row.withBlob(at: column + 3) { Envelope(text: $0) }
+        self.init(serial: serial, time: time, except: except, envelope: envelope)
     }
 }

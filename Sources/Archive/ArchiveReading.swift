@@ -63,7 +63,7 @@ extension ArchiveFile {
                 return
             }
             expected = page.isNewestFirst ? serial - 1 : serial + 1
-            byteCount += message.frame.count
+            byteCount += message.envelope.byteCount
             guard found.messages.count < page.limit,
                 found.messages.isEmpty || byteCount <= query.bytesMax
             else {
@@ -123,7 +123,7 @@ extension ArchiveFile {
             try connection.execute(
                 """
                 UPDATE streams SET (oldest, oldest_ms, bytes) =
-                    (SELECT COALESCE(MIN(serial), streams.last + 1), MIN(time_ms), COALESCE(SUM(LENGTH(frame)), 0)
+                    (SELECT COALESCE(MIN(serial), streams.last + 1), MIN(time_ms), COALESCE(SUM(LENGTH(text)), 0)
                     FROM messages WHERE stream = ?1) WHERE id = ?1
                 """,
                 [.integer(row)]

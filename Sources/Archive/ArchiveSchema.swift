@@ -6,10 +6,10 @@ enum ArchiveSchema {
     /// The version of the tables, as stored in the file (`PRAGMA user_version`).
     ///
     /// A released version never changes; a new one gets its own number and statements.
-    static let version: Int64 = 3
+    static let version: Int64 = 4
 
     /// The statements of each version, which convert the former version's tables.
-    private static let versions = [tables, sessions, checksums + searches]
+    private static let versions = [tables, sessions, checksums + searches, texts]
 
     private static let tables = [
         """
@@ -134,6 +134,9 @@ enum ArchiveSchema {
         "CREATE TABLE seeds (bucket INTEGER PRIMARY KEY, seed INTEGER NOT NULL)",
     ]
 
+    /// The text of each message in place of its frame.
+    private static let texts = ["ALTER TABLE messages RENAME COLUMN frame TO text"]
+
     /// The condition of a stream that exceeds its limits, as one term.
     static let isExcessive = "MAX(bytes - bytes_max, last - oldest - messages_max + 1) > 0"
 
@@ -152,7 +155,7 @@ enum ArchiveSchema {
                 for statement in statements { try connection.execute(statement) }
             }
             if found > 0, version == Self.version {
-                try ArchiveMigration(connection: connection).addChecksums()
+                try ArchiveMigration(connection: connection).run(from: found)
             }
             try connection.execute("PRAGMA user_version = \(version)")
         }

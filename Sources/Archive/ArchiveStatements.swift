@@ -65,7 +65,7 @@ extension ArchiveFile {
             useRow = try connection.prepare("UPDATE life SET next_stream = MAX(next_stream, ?)")
             forget = try connection.prepare("DELETE FROM streams WHERE id = ?")
             forgetRows = try connection.prepare("INSERT OR IGNORE INTO forgotten VALUES (?)")
-            let columns = "SELECT serial, time_ms, except_socket, frame, crc FROM messages"
+            let columns = "SELECT serial, time_ms, except_socket, text, crc FROM messages"
             let range = "WHERE stream = ? AND serial BETWEEN ? AND ? AND time_ms BETWEEN ? AND ?"
             oldest = try connection.prepare("\(columns) \(range) ORDER BY serial LIMIT ?")
             newest = try connection.prepare("\(columns) \(range) ORDER BY serial DESC LIMIT ?")

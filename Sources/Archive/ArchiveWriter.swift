@@ -94,7 +94,7 @@ package final class ArchiveWriter {
         return replies
     }
 
-    /// Releases the frames that reads share.
+    /// Releases the envelopes that reads share.
     func releaseFrames() { reads.releaseFrames() }
 
     /// Continues with another storage, and refuses everything that is not confirmed.
@@ -216,7 +216,7 @@ extension ArchiveGroup {
     fileprivate var byteCount: Int {
         changes.reduce(0) { count, change in
             guard case .message(_, let message, _) = change else { return count }
-            return count + message.frame.count
+            return count + message.envelope.byteCount
         }
     }
 }

@@ -23,7 +23,7 @@ struct PendingReads {
 
     private let budget: ArchiveReadBudget
     private var line = Queue<Entry>()
-    private var recent = RecentFrames()
+    private var recent = RecentEnvelopes()
     private var hasRoom = true
     /// The number of reads that had to wait for room.
     private(set) var delayedCount = 0
@@ -65,7 +65,7 @@ struct PendingReads {
         }
     }
 
-    /// Releases the frames that reads share; called about once a second, so that purged messages do not stay.
+    /// Releases the envelopes that reads share; called about once a second, so that purged messages do not stay.
     mutating func releaseFrames() { recent.removeAll() }
 
     private mutating func wait() {

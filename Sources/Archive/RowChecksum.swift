@@ -26,7 +26,7 @@ enum RowChecksum {
                 $0.add(Int64(bitPattern: except.first))
                 $0.add(Int64(bitPattern: except.second))
             }
-            $0.addField(message.frame.span)
+            $0.addField(message.envelope.frame.span.extracting(message.envelope.headerLength...))
         }
     }
 

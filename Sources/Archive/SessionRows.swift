@@ -70,7 +70,7 @@ struct SessionRows {
         let remove = try connection.prepare("DELETE FROM sessions WHERE app = ? AND key = ?")
         for change in changes {
             let (app, key) = (change.address.app.text, SessionCoding.key(of: change.address))
-            let place: [SQLiteValue] = [.text(app), .blob(key)]
+            let place: [SQLiteValue] = [.text(app), .blob(key[...])]
             var former = 0
             try length.forEachRow(place) { row throws(SQLiteError) in
                 former = Self.size(of: Int(row.integer(at: 0) ?? 0))
@@ -83,7 +83,7 @@ struct SessionRows {
                 let sum = RowChecksum.session(app: app, key: key, parkedAt: parkedAt)
                 try insert.run(
                     place + [
-                        parkedAt.map { .integer($0) } ?? .null, .blob(record), .integer(sum),
+                        parkedAt.map { .integer($0) } ?? .null, .blob(record[...]), .integer(sum),
                     ]
                 )
                 byteCount += Self.size(of: record.count)

@@ -81,7 +81,8 @@ package struct Spool: Sendable {
             for message in stream.messages {
                 try insertMessage.run([
                     .integer(row), .integer(Int64(message.serial)), .integer(message.time),
-                    message.except.map { .text($0.description) } ?? .null, .blob(message.frame),
+                    message.except.map { .text($0.description) } ?? .null,
+                    .blob(message.envelope.text),
                     .integer(RowChecksum.message(row: row, message)),
                 ])
             }
@@ -269,7 +270,7 @@ package struct Spool: Sendable {
         var damaged: Set<Int64> = []
         try connection.forEachRow(
             """
-            SELECT stream, serial, time_ms, except_socket, frame, crc FROM messages ORDER BY stream, serial
+            SELECT stream, serial, time_ms, except_socket, text, crc FROM messages ORDER BY stream, serial
             """
         ) { row throws(SQLiteError) in
             let stream = row.integer("stream")

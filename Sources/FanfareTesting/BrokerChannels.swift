@@ -87,13 +87,11 @@ extension BrokerState {
         case .live: break
         case .cacheMiss: send(.cacheMiss(channel: name.text), connection)
         case .cached(let publication):
-            var text: [UInt8] = []
-            publication.appendEnvelope(for: name, to: &text)
-            send(text, connection)
+            send(Envelope(.publication(publication), channel: name), connection)
         }
         for message in grant.replay?.messages ?? [] {
             switch message {
-            case .frame(let text): send(text, connection)
+            case .envelope(let envelope): send(envelope, connection)
             case .leftOut(let serial) where isTracked:
                 send(.position(channel: name.text, serial: serial, key: nil), connection)
             case .leftOut: break
@@ -141,11 +139,10 @@ extension BrokerState {
         channels[name]?.home = home
         guard case .publish(let stream) = decision else { return decision }
         let serial = stream.map { homeState.streams.nextSerial($0) } ?? 0
-        var text: [UInt8] = []
-        event.appendEnvelope(for: name, serial: serial, to: &text)
+        let envelope = Envelope(event, channel: name, serial: serial)
         let effects = homeState.record(
             event,
-            framed: text,
+            as: envelope,
             in: stream,
             on: address,
             of: app,
@@ -155,7 +152,7 @@ extension BrokerState {
         perform(effects, on: name, at: now)
         for connection in channels[name]?.connections ?? [] {
             guard Self.socketID(connection) == event.except else {
-                send(text, connection)
+                send(envelope, connection)
                 continue
             }
             let key = event.receiptKey

@@ -270,6 +270,10 @@ struct BrokerState: ~Copyable {
         outputs.append((connection, .text(text)))
     }
 
+    mutating func send(_ envelope: Envelope, _ connection: Int) {
+        send(Array(envelope.text), connection)
+    }
+
     mutating func send(_ message: ServerMessage, _ connection: Int) {
         outputs.append((connection, .text(message.bytes)))
     }

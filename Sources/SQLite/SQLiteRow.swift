@@ -4,7 +4,7 @@ internal import CSQLite
 package enum SQLiteValue {
     case integer(Int64)
     case text(String)
-    case blob([UInt8])
+    case blob(ArraySlice<UInt8>)
     case null
 
     /// Binds a copy of the value to a parameter of a statement.
@@ -17,7 +17,9 @@ package enum SQLiteValue {
         case .blob(let bytes):
             // Without an address it would be NULL.
             guard !bytes.isEmpty else { return sqlite3_bind_zeroblob(statement, index, 0) }
-            return shim_sqlite3_bind_blob(statement, index, bytes, Int32(bytes.count))
+            return bytes.withUnsafeBytes {
+                shim_sqlite3_bind_blob(statement, index, $0.baseAddress, Int32($0.count))
+            }
         }
     }
 }
@@ -57,9 +59,16 @@ package struct SQLiteRow {
 
     /// The bytes in a column that is never `NULL`.
     package func blob(at column: Int32) -> [UInt8] {
-        guard let bytes = sqlite3_column_blob(statement, column) else { return [] }
-        let count = Int(sqlite3_column_bytes(statement, column))
-        return Array(UnsafeRawBufferPointer(start: bytes, count: count))
+        withBlob(at: column) { bytes in bytes.withUnsafeBufferPointer { Array($0) } }
+    }
+
+    /// Calls `body` with the bytes in a column that is never `NULL`, without a copy.
+    package func withBlob<Result>(at column: Int32, _ body: (Span<UInt8>) -> Result) -> Result {
+        let bytes = UnsafeRawBufferPointer(
+            start: sqlite3_column_blob(statement, column),
+            count: Int(sqlite3_column_bytes(statement, column))
+        )
+        return body(Span(_unsafeBytes: bytes))
     }
 
     private func column(_ name: String) -> Int32 {

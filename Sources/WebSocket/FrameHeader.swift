@@ -1,15 +1,15 @@
 /// The first 2 to 14 bytes of a frame (RFC 6455 §5.2).
-struct FrameHeader: Equatable {
-    var opcode: Opcode
-    var isFinal: Bool
+package struct FrameHeader: Equatable {
+    package var opcode: Opcode
+    package var isFinal: Bool
     /// RSV1, which permessage-deflate sets on the first frame of a compressed message.
-    var isCompressed: Bool
+    package var isCompressed: Bool
     /// The length of the payload, in bytes.
-    var payloadLength: Int
+    package var payloadLength: Int
     /// The masking key; `nil` if the payload is not masked.
-    var mask: UInt32?
+    package var mask: UInt32?
     /// The length of the header, in bytes.
-    var length: Int
+    package var length: Int
 
     /// Parses a header; throws at the first byte that violates a rule.
     ///
@@ -20,7 +20,7 @@ struct FrameHeader: Equatable {
     ///   - allowsCompression: Whether compression was agreed, so that RSV1 may be set.
     /// - Returns: The header; `nil` if more bytes are needed.
     /// - Throws: The first rule that the header violates.
-    static func parse(
+    package static func parse(
         _ bytes: Span<UInt8>,
         at start: Int,
         role: Role,

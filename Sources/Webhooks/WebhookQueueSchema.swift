@@ -166,7 +166,7 @@ extension Delivery {
             [
                 .integer(id), .text(endpoint.app.text), .text(endpoint.url),
                 .integer(Int64(endpoint.ordinal)), .integer(time),
-                .text(channels.joined(separator: "\n")), .blob(events), .integer(checksum),
+                .text(channels.joined(separator: "\n")), .blob(events[...]), .integer(checksum),
             ]
         )
     }
@@ -209,7 +209,7 @@ extension DeadLetter {
             "INSERT OR REPLACE INTO dead_letters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)",
             [
                 .integer(id), .text(app.text), .text(url), .integer(Int64(ordinal)), .integer(time),
-                .text(channels.joined(separator: "\n")), .blob(events), .text(cause.rawValue),
+                .text(channels.joined(separator: "\n")), .blob(events[...]), .text(cause.rawValue),
                 .text(detail), .integer(Int64(attempts)), .integer(deathTime),
                 .integer(checksum),
             ]

@@ -95,8 +95,8 @@ struct ArchiveDamageTests {
             #expect(serials == expected, comment)
             for found in page.messages {
                 let length = known.0 == 1 ? Int(found.serial) * 11 : 0
-                let frame = Array("\(found.serial)".utf8) + [UInt8](repeating: 0x20, count: length)
-                #expect(found.frame == frame && found.time == 1_000, comment)
+                let text = Array("\(found.serial)".utf8) + [UInt8](repeating: 0x20, count: length)
+                #expect(found.envelope == Envelope(text: text) && found.time == 1_000, comment)
                 #expect(
                     found.except == (known.0 == 2 ? SocketID(found.serial, 3) : nil),
                     comment
@@ -147,7 +147,12 @@ struct ArchiveDamageTests {
     /// A stream with ``count`` messages, a key and two sessions.
     private static var spooled: SpooledState {
         let messages = (1...count).map {
-            StoredMessage(serial: $0, time: 5, except: nil, frame: Array("\($0) text".utf8))
+            StoredMessage(
+                serial: $0,
+                time: 5,
+                except: nil,
+                envelope: Envelope(text: Array("\($0) text".utf8))
+            )
         }
         let stream = SpooledStream(
             address("news"),
@@ -187,8 +192,8 @@ struct ArchiveDamageTests {
             "UPDATE streams SET id = -5 WHERE id = 1",
             "UPDATE messages SET serial = -7 WHERE serial = 3",
             "UPDATE messages SET serial = 9223372036854775807 WHERE serial = 90",
-            "UPDATE messages SET frame = x'81' WHERE serial = 90",
-            "UPDATE messages SET frame = x''",
+            "UPDATE messages SET text = x'81' WHERE serial = 90",
+            "UPDATE messages SET text = x''",
             "UPDATE messages SET time_ms = -9223372036854775807", "UPDATE keys SET serial = -1",
             "UPDATE keys SET expiry_ms = 9223372036854775807", "UPDATE life SET last = -1",
             "UPDATE life SET next_stream = 9223372036854775807", "UPDATE life SET life = -1",
@@ -217,8 +222,8 @@ struct ArchiveDamageTests {
         arguments: [
             "UPDATE streams SET last = -1", "UPDATE streams SET last = 9223372036854775807",
             "UPDATE messages SET serial = -7 WHERE serial = 90",
-            "UPDATE messages SET frame = x'81'",
-            "UPDATE messages SET frame = x''", "DELETE FROM messages WHERE serial = 50",
+            "UPDATE messages SET text = x'81'",
+            "UPDATE messages SET text = x''", "DELETE FROM messages WHERE serial = 50",
             "UPDATE messages SET time_ms = -9223372036854775807 - 1", "UPDATE keys SET serial = -1",
             "UPDATE keys SET expiry_ms = 9223372036854775807", "UPDATE life SET last = -1",
             "UPDATE life SET last = 9223372036854775807", "UPDATE life SET uptime_ms = 0",
@@ -253,7 +258,7 @@ struct ArchiveDamageTests {
                         "INSERT INTO messages VALUES (?, ?, 1, NULL, ?)",
                         [
                             .integer(row), .integer(serial),
-                            .blob(isWhole ? frame : Array(frame.dropLast())),
+                            .blob(isWhole ? frame[...] : frame.dropLast()),
                         ]
                     )
                 }
@@ -270,6 +275,43 @@ struct ArchiveDamageTests {
         #expect(try file.serials(of: 1) == [1, 2, 3, 4])
         #expect(try file.serials(of: 2) == [3, 4])
         #expect(file.takeDamage().rowCount == 1)
+    }
+
+    @Test("A file of the third version gets texts in place of frames, and refuses damaged rows")
+    func frames() throws {
+        let path = folder.path()
+        do {
+            let file = try ArchiveFile(settings(path))
+            try file.perform([opening(1)] + (1...4).map { message($0) })
+            try file.close()
+        }
+        let texts = [200, 10, 70_000, 3].map { "{\"\(String(repeating: "é", count: $0))\":1}" }
+        do {
+            let connection = try SQLiteConnection(path: path, busyTimeout: 0)
+            defer { connection.close() }
+            try connection.execute("ALTER TABLE messages RENAME COLUMN text TO frame")
+            for (index, text) in texts.enumerated() {
+                let frame = Envelope(text: Array(text.utf8)).frame
+                let message = StoredMessage(
+                    serial: UInt64(index + 1),
+                    time: 1_000,
+                    except: nil,
+                    envelope: Envelope(text: frame)
+                )
+                let sum = RowChecksum.message(row: 1, message) + (index == 1 ? 1 : 0)
+                try connection.execute(
+                    "UPDATE messages SET frame = ?, crc = ? WHERE serial = ?",
+                    [.blob(frame[...]), .integer(sum), .integer(Int64(index + 1))]
+                )
+            }
+            try connection.execute("PRAGMA user_version = 3")
+        }
+        let file = try ArchiveFile(settings(path))
+        #expect(!file.mayLackEnd)
+        let page = try file.messages(ArchiveQuery(row: 1, HistoryQuery(), bytesMax: .max))
+        #expect(page.messages.map(\.serial) == [3, 4] && file.takeDamage().rowCount == 1)
+        let found = page.messages.map { String(decoding: $0.envelope.text, as: UTF8.self) }
+        #expect(found == Array(texts[2...]))
     }
 
     @Test(

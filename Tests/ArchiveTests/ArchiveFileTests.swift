@@ -44,7 +44,7 @@ import Testing
         #expect(contents.keys.map(\.key) == [storedKey("a")])
         #expect(contents.keys.map(\.serial) == [1])
         let page = try file.messages(ArchiveQuery(row: 1, HistoryQuery(), bytesMax: .max))
-        #expect(page.messages.map(\.frame) == [Array("1".utf8), Array("2".utf8)])
+        #expect(page.messages.map(\.envelope.text) == [Array("1".utf8)[...], Array("2".utf8)[...]])
         #expect(page.messages.map(\.except) == [except, nil])
         #expect(page.oldest == 1 && !page.hasMore)
     }

@@ -151,7 +151,7 @@ import Testing
         let budget = ArchiveReadBudget(byteCountMax: 10_000)
         let returnCount = Mutex(0)
         budget.setHandler { returnCount.withLock { $0 += 1 } }
-        storage.frameLength = 3_000
+        storage.textLength = 3_000
         let writer = try ArchiveWriter(storage, shardCount: 1, readBudget: budget)
         var held: [ArchiveRead?] = (0..<5).map { _ in ArchiveRead() }
         func post() -> [ArchiveWriter.Reply] {
@@ -177,10 +177,10 @@ import Testing
     }
 
     @Test("Reads are performed in portions, and equal frames are in memory once") func portions() {
-        storage.frameLength = 1 << 20
+        storage.textLength = 1 << 20
         func address(_ reply: ArchiveWriter.Reply) -> UnsafeRawPointer? {
             guard case .page(let page?, _) = reply.reply else { return nil }
-            return page.messages[0].frame.withUnsafeBytes { $0.baseAddress }
+            return page.messages[0].envelope.frame.withUnsafeBytes { $0.baseAddress }
         }
         func read(_ number: UInt64) -> ArchiveRequest {
             .read(query, ArchiveRead(), shard: 0, number: number)

@@ -147,7 +147,7 @@ import Testing
     )
     func damaged(sql: String) throws {
         try open().close(keeping: StoredSessions([session(1), session(2)], isComplete: true))
-        try change(sql, [.blob(SessionCoding.key(of: session(1).address))])
+        try change(sql, [.blob(SessionCoding.key(of: session(1).address)[...])])
         let found = try read()
         #expect(found.sessions == [session(2)])
         #expect(found.damagedCount == 1 && !found.isComplete)

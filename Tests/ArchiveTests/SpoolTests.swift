@@ -18,7 +18,7 @@ import Testing
                 serial: $0,
                 time: 1_000 + Int64($0),
                 except: $0 == 4 ? SocketID(1, 2) : nil,
-                frame: Array("\($0)".utf8)
+                envelope: Envelope(text: Array("\($0)".utf8))
             )
         }
         let id = StreamID(bits: 5)

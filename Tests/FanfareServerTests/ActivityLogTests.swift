@@ -346,5 +346,7 @@ import Testing
             ([0x81], ""), ([0x82, 1, 0], "(1 bytes)"),
         ] as [([UInt8], String)]
     )
-    func frames(bytes: [UInt8], text: String) { #expect(FrameText.text(of: bytes) == text) }
+    func frames(bytes: [UInt8], text: String) {
+        #expect(WebSocketTransport.text(of: bytes) == text)
+    }
 }

@@ -47,8 +47,12 @@ import WebSocket
             let connection = Connection(
                 socketID: table.makeSocketID(),
                 app: app,
-                stream: stream,
-                endpoint: WebSocketEndpoint(role: .server),
+                transport: WebSocketTransport(
+                    stream,
+                    WebSocketEndpoint(role: .server),
+                    deflaters: SharedDeflaters(options: nil),
+                    context: core.context
+                ),
                 context: core.context
             )
             table.insert(connection, receivedAt: now)

@@ -30,11 +30,11 @@ import Testing
             dataToken: nil
         )
         let frames = [
-            EventFrame(
+            ChannelMessage(
                 .clientEvent(event, ClientEventAuthor(socketID: SocketID(1, 1))),
                 channel: address.name
             ),
-            EventFrame(.subscriptionCount(channel: address.name.text, count: 1)),
+            ChannelMessage(.subscriptionCount(channel: address.name.text, count: 1)),
         ]
         for number in 1...10 as ClosedRange<UInt32> {
             let socketID = SocketID(1, UInt64(number))

@@ -165,14 +165,14 @@ def check_file(database, answered):
                 "SELECT id, stream FROM streams WHERE channel = ?", [channel]
             ).fetchone()
             rows = connection.execute(
-                "SELECT serial, frame FROM messages WHERE stream = ? ORDER BY serial", [row]
+                "SELECT serial, text FROM messages WHERE stream = ? ORDER BY serial", [row]
             ).fetchall()
             assert [serial for serial, _ in rows] == list(range(1, len(rows) + 1))
-            frames = dict(rows)
+            texts = dict(rows)
             for data, position in events.items():
                 assert position["stream"] == stream
-                frame = frames[position["serial"]].decode(errors="replace")
-                assert f'"{data}"' in frame, (data, position, frame)
+                text = texts[position["serial"]].decode(errors="replace")
+                assert f'"{data}"' in text, (data, position, text)
 
 
 @pytest.mark.timeout(120 + 2 * KILLS)

@@ -89,9 +89,9 @@ public final class ArchiveRead: Sendable {
 extension ArchivePage {
     /// The memory of the messages, in bytes.
     public var memoryByteCount: Int {
-        messages.reduce(0) { $0 + $1.frame.count + Self.messageOverhead }
+        messages.reduce(0) { $0 + $1.envelope.byteCount + Self.messageOverhead }
     }
 
-    /// The memory of a message in addition to its frame.
+    /// The memory of a message in addition to its envelope.
     private static var messageOverhead: Int { MemoryLayout<StoredMessage>.stride + 32 }
 }

@@ -8,15 +8,15 @@ public struct StoredMessage: Sendable, Equatable {
     public var time: Int64
     /// The connection that the message excludes.
     public var except: SocketID?
-    /// The WebSocket frame as it is sent.
-    public var frame: [UInt8]
+    /// The message as it is sent.
+    public var envelope: Envelope
 
     /// Creates a message.
-    public init(serial: UInt64, time: Int64, except: SocketID?, frame: [UInt8]) {
+    public init(serial: UInt64, time: Int64, except: SocketID?, envelope: Envelope) {
         self.serial = serial
         self.time = time
         self.except = except
-        self.frame = frame
+        self.envelope = envelope
     }
 }
 

@@ -23,7 +23,7 @@ public struct ArchivedMessages: Sendable {
     ) -> UInt64 {
         var (serial, byteCount) = (end, 0)
         for message in messages.reversed() where message.serial < end {
-            byteCount += message.frame.count
+            byteCount += message.envelope.byteCount
             guard byteCount <= byteCountMax, message.serial >= first else { break }
             serial = message.serial
         }
@@ -39,7 +39,7 @@ public struct ArchivedMessages: Sendable {
         messages.lazy.filter { $0.serial >= serial && $0.serial < end }
             .map { message in
                 message.except.map(socketIDs.contains) == true
-                    ? .leftOut(message.serial) : .frame(message.frame)
+                    ? .leftOut(message.serial) : .envelope(message.envelope)
             }
     }
 }
@@ -167,13 +167,12 @@ extension ChannelStream {
     }
 
     /// The answer to a backend's query, made of the archive's answer.
-    public func history(_ page: ArchivePage, headerLength: ([UInt8]) -> Int) -> HistoryPage {
+    public func history(_ page: ArchivePage) -> HistoryPage {
         HistoryPage(
             position,
             oldest: page.oldest == 0 ? lastSerial + 1 : page.oldest,
-            messages: page.messages.map { message in
-                let text = Array(message.frame.dropFirst(headerLength(message.frame)))
-                return HistoryPage.Message(serial: message.serial, time: message.time, text: text)
+            messages: page.messages.map {
+                HistoryPage.Message(serial: $0.serial, time: $0.time, text: Array($0.envelope.text))
             },
             hasMore: page.hasMore
         )

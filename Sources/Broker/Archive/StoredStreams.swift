@@ -108,7 +108,7 @@ extension Streams {
         // The oldest messages of all are dropped first, in the order in which they are restored.
         let order = messages.indices.sorted { (messages[$0].time, $0) < (messages[$1].time, $1) }
         for (time, index, message) in order.map({ messages[$0] }) {
-            _ = append(message.frame, except: message.except, to: index, at: time - offset)
+            _ = append(message.envelope, except: message.except, to: index, at: time - offset)
         }
     }
 

@@ -178,7 +178,7 @@ public struct ChannelHome: Sendable {
 
     // MARK: - Events
 
-    /// Decides on an event, without publishing it; ``HomeShardState/record(_:framed:in:on:of:at:)`` follows.
+    /// Decides on an event, without publishing it; ``HomeShardState/record(_:as:in:on:of:at:)`` follows.
     ///
     /// The channel's messages are numbered from now on if the event or the channel's rule requires it. `app` is `nil`
     /// if it is no longer served, or if neither does; `now` is in milliseconds of a steady clock.

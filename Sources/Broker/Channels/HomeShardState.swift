@@ -165,14 +165,14 @@ public struct HomeShardState: ~Copyable, Sendable {
     /// Numbers a message of a stream, keeps it, and returns the limit that dropped messages before they expired, if
     /// any.
     ///
-    /// `frame` is the frame with the stream's next serial, and `except` the connection that does not get it.
+    /// `envelope` has the stream's next serial, and `except` the connection that does not get it.
     public mutating func keep(
-        _ frame: [UInt8],
+        _ envelope: Envelope,
         except: SocketID?,
         in stream: Int,
         at now: Int64
     ) -> Limit? {
-        streams.append(frame, except: except, to: stream, at: now)
+        streams.append(envelope, except: except, to: stream, at: now)
     }
 
     /// Drops the kept messages of all streams, whose serials continue.
@@ -306,7 +306,7 @@ public struct HomeShardState: ~Copyable, Sendable {
     ///
     /// - Parameters:
     ///   - event: The event, on which ``ChannelHome/decide(on:at:of:sharing:now:)`` has decided.
-    ///   - frame: The message with the stream's next serial; `nil` without a stream.
+    ///   - envelope: The message with the stream's next serial; `nil` without a stream.
     ///   - stream: The index of its stream; `nil` if it is not numbered.
     ///   - address: The channel, vacant or not.
     ///   - app: The app; `nil` if it is no longer served, or if the event has no key and is not cached.
@@ -315,7 +315,7 @@ public struct HomeShardState: ~Copyable, Sendable {
     /// - Returns: The effects to perform.
     public mutating func record(
         _ event: ProposedEvent,
-        framed frame: [UInt8]?,
+        as envelope: Envelope?,
         in stream: Int?,
         on address: ChannelAddress,
         of app: App?,
@@ -323,8 +323,8 @@ public struct HomeShardState: ~Copyable, Sendable {
         now: Int64
     ) -> [ChannelHome.Effect] {
         var effects: [ChannelHome.Effect] = []
-        if let stream, let frame,
-            let limit = keep(frame, except: event.except, in: stream, at: time)
+        if let stream, let envelope,
+            let limit = keep(envelope, except: event.except, in: stream, at: time)
         {
             effects.append(.limitMet(limit))
         }

@@ -104,24 +104,24 @@ public struct ChannelStream: Sendable {
     /// The time of the oldest kept message; `nil` if there is none.
     var oldestTime: Int64? { ring.firstTime }
 
-    /// Numbers a message, and keeps it; `frame` is the frame with the serial after ``lastSerial``.
+    /// Numbers a message, and keeps it; `envelope` has the serial after ``lastSerial``.
     ///
     /// Returns the number of messages that are dropped for this one, by each limit of the channel.
     mutating func append(
-        _ frame: [UInt8],
+        _ envelope: Envelope,
         except: SocketID?,
         at now: Int64
     ) -> (byCount: Int, byBytes: Int) {
         lastSerial += 1
         if unreleasedCount > 0 { unreleasedCount -= 1 }
         let limits = sharedRule.ring
-        guard keeps(at: now), frame.count <= limits.bytesMax, limits.messagesMax > 0 else {
+        guard keeps(at: now), envelope.byteCount <= limits.bytesMax, limits.messagesMax > 0 else {
             // The serials continue, so that an old position never counts as covered.
             let dropped = ring.count + 1
             rings = []
-            return (0, frame.count > rule.bytesMax ? dropped : 0)
+            return (0, envelope.byteCount > rule.bytesMax ? dropped : 0)
         }
-        let dropped = ring.append(frame, serial: lastSerial, except: except, at: now, limits)
+        let dropped = ring.append(envelope, serial: lastSerial, except: except, at: now, limits)
         // The archive still has the messages that leave the memory.
         return isStored ? (0, 0) : dropped
     }
@@ -157,13 +157,11 @@ public struct ChannelStream: Sendable {
 
     /// A page of the kept messages that a query requests.
     ///
-    /// `offset` are the milliseconds to add for the time since 1970 (``CalendarOffset``), and `headerLength` returns
-    /// the length of the bytes before the message in a frame.
+    /// `offset` are the milliseconds to add for the time since 1970 (``CalendarOffset``).
     public func history(
         _ query: HistoryQuery,
         at now: Int64,
-        calendarOffset offset: Int64,
-        headerLength: ([UInt8]) -> Int
+        calendarOffset offset: Int64
     ) -> HistoryPage {
         let first = max(query.since.map { $0 - offset } ?? .min, keptSince(now))
         let last = query.until.map { $0 - offset } ?? .max
@@ -174,9 +172,12 @@ public struct ChannelStream: Sendable {
         return HistoryPage(
             position,
             oldest: oldestSerial(at: now),
-            messages: messages.map { serial, time, frame in
-                let text = Array(frame.dropFirst(headerLength(frame)))
-                return HistoryPage.Message(serial: serial, time: time + offset, text: text)
+            messages: messages.map {
+                HistoryPage.Message(
+                    serial: $0.serial,
+                    time: $0.time + offset,
+                    text: Array($0.envelope.text)
+                )
             },
             hasMore: hasMore
         )

@@ -3,10 +3,10 @@ import PusherProtocol
 
 /// The last messages of a stream, with consecutive serials.
 ///
-/// The frames are those that were sent, shared with the send queues. All times are milliseconds of one steady clock.
+/// The envelopes are those that were sent, shared with the send queues. All times are milliseconds of one steady clock.
 struct MessageRing: Sendable {
     private struct Entry {
-        let frame: [UInt8]
+        let envelope: Envelope
         let time: Int64
     }
 
@@ -17,7 +17,7 @@ struct MessageRing: Sendable {
     private var exclusions = Queue<(serial: UInt64, socketID: SocketID)>()
     /// The serial after that of the newest message.
     private var end: UInt64
-    /// The size of the frames, in bytes.
+    /// The size of the envelopes, in bytes.
     private(set) var byteCount = 0
 
     /// Creates a ring without messages; the next one has the number `serial`.
@@ -37,16 +37,16 @@ struct MessageRing: Sendable {
     ///
     /// - Returns: The number of the oldest messages that are dropped for this one, by each limit.
     mutating func append(
-        _ frame: [UInt8],
+        _ envelope: Envelope,
         serial: UInt64,
         except: SocketID?,
         at now: Int64,
         _ limits: SharedRule.Ring
     ) -> (byCount: Int, byBytes: Int) {
         if serial != end { removeAll(before: serial) }
-        entries.append(Entry(frame: frame, time: now))
+        entries.append(Entry(envelope: envelope, time: now))
         end = serial + 1
-        byteCount += frame.count
+        byteCount += envelope.byteCount
         if let except { exclusions.append((serial, except)) }
         var dropped = (byCount: 0, byBytes: 0)
         while count > limits.messagesMax {
@@ -62,7 +62,7 @@ struct MessageRing: Sendable {
 
     /// Removes the oldest message.
     mutating func removeFirst() {
-        byteCount -= entries[head].frame.count
+        byteCount -= entries[head].envelope.byteCount
         head += 1
         if head == entries.count {
             entries = []
@@ -105,7 +105,7 @@ struct MessageRing: Sendable {
     ///
     /// Messages that exclude one of the client's present and former connections are left out.
     func messages(from serial: UInt64, for socketIDs: [SocketID]) -> [ReplayedMessage] {
-        var messages = entries[index(of: serial)...].map { ReplayedMessage.frame($0.frame) }
+        var messages = entries[index(of: serial)...].map { ReplayedMessage.envelope($0.envelope) }
         for exclusion in exclusions(from: serial) where socketIDs.contains(exclusion.socketID) {
             messages[Int(exclusion.serial - serial)] = .leftOut(exclusion.serial)
         }
@@ -118,7 +118,7 @@ struct MessageRing: Sendable {
     func firstSerial(within byteCountMax: Int, from first: UInt64) -> UInt64 {
         var (serial, byteCount) = (end, 0)
         for entry in entries[index(of: max(first, firstSerial))...].reversed() {
-            byteCount += entry.frame.count
+            byteCount += entry.envelope.byteCount
             guard byteCount <= byteCountMax else { break }
             serial -= 1
         }
@@ -135,21 +135,21 @@ struct MessageRing: Sendable {
                     serial: serial,
                     time: entry.time + offset,
                     except: excluded[serial],
-                    frame: entry.frame
+                    envelope: entry.envelope
                 )
             }
     }
 
     /// The kept messages of these times that a query requests, in its order, and whether there are more.
     ///
-    /// The query's own times are ignored. `lengthMax` limits the size of the frames together; at least one message is
+    /// The query's own times are ignored. `lengthMax` limits the size of the envelopes together; at least one message is
     /// returned.
     func page(
         _ query: HistoryQuery,
         within times: ClosedRange<Int64>,
         lengthMax: Int
-    ) -> (messages: [(serial: UInt64, time: Int64, frame: [UInt8])], hasMore: Bool) {
-        var found: [(serial: UInt64, time: Int64, frame: [UInt8])] = []
+    ) -> (messages: [(serial: UInt64, time: Int64, envelope: Envelope)], hasMore: Bool) {
+        var found: [(serial: UInt64, time: Int64, envelope: Envelope)] = []
         var length = 0
         let first = max(firstSerial, query.after.map { $0 + 1 } ?? 0)
         let last = min(end, query.before ?? .max)
@@ -159,11 +159,11 @@ struct MessageRing: Sendable {
             let serial = query.isNewestFirst ? last - 1 - UInt64(step) : first + UInt64(step)
             let entry = entries[index(of: serial)]
             guard times.contains(entry.time) else { continue }
-            length += entry.frame.count
+            length += entry.envelope.byteCount
             guard found.count < query.limit, found.isEmpty || length <= lengthMax else {
                 return (found, true)
             }
-            found.append((serial, entry.time, entry.frame))
+            found.append((serial, entry.time, entry.envelope))
         }
         return (found, false)
     }
@@ -198,8 +198,8 @@ struct MessageRing: Sendable {
 
 /// A message of a replay.
 public enum ReplayedMessage: Sendable, Equatable {
-    /// The frame as it was sent.
-    case frame([UInt8])
+    /// The envelope as it was sent.
+    case envelope(Envelope)
     /// A message with this number that excludes the client.
     case leftOut(UInt64)
 }

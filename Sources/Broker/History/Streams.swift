@@ -169,11 +169,11 @@ public struct Streams: ~Copyable, Sendable {
     /// The serial of the next message of the stream at an index.
     public func nextSerial(_ index: Int) -> UInt64 { streams[index].nextSerial }
 
-    /// Numbers a message, keeps it, and drops the oldest messages above a limit; `frame` has ``nextSerial(_:)``.
+    /// Numbers a message, keeps it, and drops the oldest messages above a limit; `envelope` has ``nextSerial(_:)``.
     ///
     /// Returns the limit that dropped messages before they expired.
     public mutating func append(
-        _ frame: [UInt8],
+        _ envelope: Envelope,
         except: SocketID?,
         to index: Int,
         at now: Int64
@@ -181,7 +181,7 @@ public struct Streams: ~Copyable, Sendable {
         endOpened(index)
         let second = now / 1_000
         let (isFirst, dropped) = change(index) { stream in
-            let dropped = stream.append(frame, except: except, at: now)
+            let dropped = stream.append(envelope, except: except, at: now)
             return (stream.isFirst(of: Int32(truncatingIfNeeded: second)), dropped)
         }
         if dropped.byCount > 0 { counts.count(.channelMessages, dropped.byCount) }

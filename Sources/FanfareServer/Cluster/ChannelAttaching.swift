@@ -194,7 +194,7 @@ extension SharedChannels {
         _ attachment: ChannelAttachment
     ) -> RemoteChannel.CachedEvent? {
         guard let announcement = ChannelAnnouncement(bytes),
-            case .event(let envelope) = announcement.content
+            case .event(let text) = announcement.content
         else {
             partitions.refused("a cached event", by: remotes.store(of: remote))
             return nil
@@ -204,7 +204,7 @@ extension SharedChannels {
             announcement.serial == 0
                 ? nil : StreamPosition(stream: newest.stream, serial: announcement.serial)
         }
-        return RemoteChannel.CachedEvent(frame: EventFrame(envelope: envelope), position: position)
+        return RemoteChannel.CachedEvent(envelope: Envelope(text: text.span), position: position)
     }
 }
 

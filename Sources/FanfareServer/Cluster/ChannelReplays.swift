@@ -116,7 +116,7 @@ final class ChannelReplays {
         let store = remotes.store(of: remote)
         let page = StoredEntries(reply, from: store, of: shared.partitions)
         missed.messages += page.messages
-        missed.byteCount += page.messages.reduce(0) { $0 + $1.frame.count }
+        missed.byteCount += page.messages.reduce(0) { $0 + $1.envelope.byteCount }
         subscription.missed = missed
         let isTooMuch = missed.byteCount > app?.recovery.replayBytesMax ?? 0
         if !isTooMuch, reply.count == countMax, let serial = page.lastSerial,
@@ -246,7 +246,7 @@ extension ChannelReplays {
                 return
             }
             reading.count += 1
-            reading.byteCount += message.frame.count
+            reading.byteCount += message.envelope.byteCount
             reading.streams.streams[reading.streams.streams.count - 1].messages.append(message)
         }
     }

@@ -73,7 +73,7 @@ extension SharedQueries {
         let first = max(page.since ?? .min, rules.keptSince(at: address))
         for message in entries.messages
         where message.time >= first && message.time <= page.until ?? .max {
-            query.length += message.frame.count
+            query.length += message.envelope.byteCount
             let fits = query.messages.isEmpty || query.length <= HistoryQuery.lengthMax
             guard fits, query.messages.count < page.limit else { return query.hasMore = true }
             query.messages.append(message)
@@ -148,9 +148,8 @@ extension SharedQueries {
         query.counts[0].history = HistoryPage(
             position,
             oldest: query.oldest.map { oldestSerial($0, at: position) } ?? position.serial + 1,
-            messages: query.messages.map { message in
-                let text = Array(message.frame.dropFirst(EventFrame.headerLength(message.frame)))
-                return HistoryPage.Message(serial: message.serial, time: message.time, text: text)
+            messages: query.messages.map {
+                HistoryPage.Message(serial: $0.serial, time: $0.time, text: Array($0.envelope.text))
             },
             hasMore: query.hasMore,
             isDamaged: query.isDamaged

@@ -15,21 +15,23 @@ final class LocalDelivery {
 
     /// Forwards a message that follows the last one.
     func deliver(
-        _ envelope: [UInt8],
+        _ text: [UInt8],
         _ announcement: ChannelAnnouncement,
         on remote: RemoteChannel
     ) {
         let address = remote.address
         let channel = channels.table[address]
-        let frame = EventFrame(envelope: envelope, serial: announcement.serial)
+        let message = ChannelMessage(text: text, serial: announcement.serial)
         let except = announcement.except.flatMap { SocketID($0) }
         if announcement.serial != 0 {
             remote.position?.serial = announcement.serial
             let stream = channel?.home.stream ?? channels.state.streams.index(of: address)
-            if let stream { channels.keep(frame, on: address, except: except, in: stream) }
+            if let stream {
+                channels.keep(message.envelope, on: address, except: except, in: stream)
+            }
         }
         guard let channel else { return }
-        channels.distribute(frame, on: channel, at: address, except: except)
+        channels.distribute(message, on: channel, at: address, except: except)
     }
 
     /// Sends a notice to all subscribers of this node, in order with the channel's events.
@@ -42,8 +44,8 @@ final class LocalDelivery {
             && remote.members.members.count > context.settings.smallPresenceChannelMax
         let app = isLarge ? context.registry.apps[remote.address.app] : nil
         let delayMax = UInt16(clamping: app?.features.presenceNoticeDelay ?? 0)
-        let frame = EventFrame(notice, delayMax: delayMax)
-        channels.distribute(frame, on: channel, at: remote.address, except: nil)
+        let message = ChannelMessage(notice, delayMax: delayMax)
+        channels.distribute(message, on: channel, at: remote.address, except: nil)
     }
 
     /// Continues a channel in a stream that begins.

@@ -94,7 +94,7 @@ final class RemoteChannel {
 
     /// The last event of a cache channel.
     struct CachedEvent {
-        let frame: EventFrame
+        let envelope: Envelope
         /// `nil` if it has no number.
         let position: StreamPosition?
     }

@@ -107,7 +107,7 @@ final class SharedChannels: SharedChannelHome {
     func cachedOpening(at address: ChannelAddress, ahead replay: Replay?) -> Grant.CachedOpening? {
         guard let cached = remotes[address]?.cached else { return nil }
         let position = cached.position.flatMap { ChannelPosition($0) }
-        return replay?.contains(position) == true ? .nothing : .event(cached.frame)
+        return replay?.contains(position) == true ? .nothing : .event(cached.envelope)
     }
 
     func members(at address: ChannelAddress) -> [Member]? {

@@ -36,13 +36,13 @@ extension StoredMessage {
     init?(_ entry: borrowing RESPView) {
         guard let position = StreamPosition(entry[0]),
             let announcement = ChannelAnnouncement(entry, at: position),
-            let envelope = announcement.content.envelope
+            let text = announcement.content.envelope
         else { return nil }
         self.init(
             serial: position.serial,
             time: announcement.time,
             except: announcement.except.flatMap { SocketID($0) },
-            frame: EventFrame(envelope: envelope, serial: position.serial).bytes
+            envelope: Envelope(text: text, serial: position.serial)
         )
     }
 }

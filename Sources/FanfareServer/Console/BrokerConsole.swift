@@ -202,8 +202,8 @@ final class BrokerConsole: Sendable {
         writer.name("data")
         writer.string(data.span)
         writer.endObject()
-        let frame = EventFrame(envelope: writer.bytes)
-        for shard in shards { await shard.send(frame, to: address) }
+        let message = ChannelMessage(text: writer.bytes)
+        for shard in shards { await shard.send(message, to: address) }
     }
 
     /// The load as the page gets it each second: a sample, and what has happened since the start.

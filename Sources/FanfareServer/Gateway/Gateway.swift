@@ -15,6 +15,7 @@ final class Gateway {
     private let handshake: ServerHandshake
     /// The streams of clients that were refused.
     private let draining: DrainingStreams
+    private let deflaters: SharedDeflaters
     /// Whether the console's page may connect here.
     private let servesPage: Bool
 
@@ -22,6 +23,7 @@ final class Gateway {
         self.core = core
         self.servesPage = servesPage
         self.draining = draining
+        deflaters = SharedDeflaters(options: core.context.settings.deflate)
         handshake = ServerHandshake(
             subprotocols: ["pusher-channels-protocol-7"],
             deflate: core.context.settings.deflate
@@ -74,23 +76,28 @@ final class Gateway {
     ) -> any StreamDelegate {
         do {
             let (app, address) = try admit(head, stream)
-            let endpoint = WebSocketEndpoint(
-                role: .server,
-                limits: core.context.settings.configuration.webSocketLimits,
-                compression: deflate
+            let transport = WebSocketTransport(
+                stream,
+                WebSocketEndpoint(
+                    role: .server,
+                    limits: core.context.settings.configuration.webSocketLimits,
+                    compression: deflate
+                ),
+                deflaters: deflaters,
+                context: core.context
             )
             let (token, fault) = token(of: head, app)
             let connection = Connection(
                 socketID: core.connections.makeSocketID(),
                 app: app,
-                stream: stream,
-                endpoint: endpoint,
+                transport: transport,
                 token: token,
                 clientName: head.withTarget { core.context.clientNames.index(inTarget: $0) },
                 addressDigest: app.recovery.isEnabled
                     ? core.context.settings.admissionControl.addressDigest(of: stream, head) : 0,
                 context: core.context
             )
+            transport.carry(connection)
             core.connections.add(
                 connection,
                 from: address,
@@ -98,11 +105,12 @@ final class Gateway {
             )
             report(connection, head)
             let receipts = head.withTarget { ConnectionURL.wantsReceipts(inTarget: $0) }
-            connection.begin(&output, receipts: receipts)
+            transport.append(connection.greeting(receipts: receipts), to: &output)
             if let fault {
-                connection.appendError("\(fault). This connection has no recovery", to: &output)
+                let message = "\(fault). This connection has no recovery"
+                transport.append(.error(code: nil, message: message), to: &output)
             }
-            return connection
+            return transport
         } catch {
             if let limit = error.limit {
                 core.context.limitMet(limit, of: (try? app(head, stream))?.id)

@@ -141,10 +141,10 @@ actor Shard: LoopResident {
     /// Whether a channel has subscribers here, or its home is here and it has some elsewhere.
     func hasSubscribers(of address: ChannelAddress) -> Bool { core.channels.table[address] != nil }
 
-    /// Sends a frame of the broker's own to this shard's subscribers of the channel, without counting it.
-    func send(_ frame: EventFrame, to address: ChannelAddress) {
+    /// Sends a message of the broker's own to this shard's subscribers of the channel, without counting it.
+    func send(_ message: ChannelMessage, to address: ChannelAddress) {
         let deliveredCount = core.context.deliveredCount
-        core.channels.fanOut(frame, at: address, except: nil)
+        core.channels.fanOut(message, at: address, except: nil)
         core.context.deliveredCount = deliveredCount
     }
 

@@ -38,10 +38,15 @@ package enum ShardMessage: Sendable {
     indirect case publishClientEvent(ChannelAddress, ClientEvent, sender: SocketID)
     /// From the home: send a receipt or an error to the sender of a client event.
     indirect case reply(ServerMessage, to: SocketID)
-    /// From the home: send a frame to the shard's own subscribers, except one.
-    case fanOut(ChannelAddress, EventFrame, except: SocketID?)
+    /// From the home: send a message to the shard's own subscribers, except one.
+    case fanOut(ChannelAddress, ChannelMessage, except: SocketID?)
     /// From the home: send the event of a subscribed client, whose sender gets a receipt under its key.
-    indirect case fanOutWithReceipt(ChannelAddress, EventFrame, IdempotencyKey, sender: SocketID)
+    indirect case fanOutWithReceipt(
+        ChannelAddress,
+        ChannelMessage,
+        IdempotencyKey,
+        sender: SocketID
+    )
     /// To the home: subscribers of a shard are congested, or no longer are.
     case congestion(ChannelAddress, shard: Int, isCongested: Bool)
     /// From the home: report when the subscribers have room for more than what was sent before.
@@ -67,7 +72,7 @@ package enum ShardMessage: Sendable {
     package var isEvent: Bool {
         switch self {
         case .publish, .publishClientEvent: true
-        case .fanOut(_, let frame, _): !frame.isNotice
+        case .fanOut(_, let message, _): !message.isNotice
         case .fanOutWithReceipt: true
         default: false
         }
@@ -131,7 +136,7 @@ package enum Grant: Sendable {
     /// The acknowledgement; on a presence channel with its members, including the subscriber.
     case live(members: [Member])
     /// The acknowledgement on a cache channel, followed by its last event, or by a cache miss.
-    indirect case cached(EventFrame?, members: [Member])
+    indirect case cached(Envelope?, members: [Member])
     /// The acknowledgement of a client that tracks its position, followed by what it missed.
     ///
     /// On a cache channel the last event may precede that.
@@ -144,7 +149,7 @@ package enum Grant: Sendable {
     /// The cached event or miss before the replay on a cache channel.
     package enum CachedOpening: Sendable {
         case nothing
-        case event(EventFrame)
+        case event(Envelope)
         case miss
     }
 
@@ -165,7 +170,7 @@ package enum Grant: Sendable {
                 switch grant.opening {
                 case .live: .nothing
                 case .cached(let publication):
-                    .event(EventFrame(.publication(publication), channel: channel))
+                    .event(Envelope(.publication(publication), channel: channel))
                 case .cacheMiss: shared ?? .miss
                 }
             if case .event = cached { replay.start.hasOpening = true }
@@ -178,11 +183,11 @@ package enum Grant: Sendable {
         switch grant.opening {
         case .live: self = .live(members: members)
         case .cached(let publication):
-            let frame = EventFrame(.publication(publication), channel: channel)
-            self = .cached(frame, members: members)
+            let envelope = Envelope(.publication(publication), channel: channel)
+            self = .cached(envelope, members: members)
         case .cacheMiss:
-            if case .event(let frame) = shared {
-                self = .cached(frame, members: members)
+            if case .event(let envelope) = shared {
+                self = .cached(envelope, members: members)
             } else {
                 self = .cached(nil, members: members)
             }

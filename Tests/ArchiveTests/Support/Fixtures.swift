@@ -50,7 +50,7 @@ func opening(
     )
 }
 
-/// A message whose frame is its serial.
+/// A message whose text is its serial.
 func message(
     _ serial: UInt64,
     of row: Int64 = 1,
@@ -59,8 +59,9 @@ func message(
     length: Int = 0,
     key: StoredKey? = nil
 ) -> ArchiveChange {
-    let frame = Array("\(serial)".utf8) + [UInt8](repeating: 0x20, count: length)
-    let message = StoredMessage(serial: serial, time: time, except: except, frame: frame)
+    let text = Array("\(serial)".utf8) + [UInt8](repeating: 0x20, count: length)
+    let envelope = Envelope(text: text)
+    let message = StoredMessage(serial: serial, time: time, except: except, envelope: envelope)
     return .message(row: row, message, key)
 }
 

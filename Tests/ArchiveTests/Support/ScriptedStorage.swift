@@ -25,8 +25,8 @@ final class ScriptedStorage: ArchiveStorage {
     private(set) var reverted: [ArchiveChange] = []
     private(set) var durableCount = 0
     private(set) var number: UInt64 = 0
-    /// The length of the frame of the one message that a query finds; 0 for no message.
-    var frameLength = 0
+    /// The length of the text of the one message that a query finds; 0 for no message.
+    var textLength = 0
     private(set) var readCount = 0
 
     func lastTransaction() throws -> UInt64 {
@@ -53,10 +53,10 @@ final class ScriptedStorage: ArchiveStorage {
 
     func messages(_ query: ArchiveQuery) throws -> ArchivePage {
         readCount += 1
-        let frame = [UInt8](repeating: 0, count: frameLength)
-        let message = StoredMessage(serial: 1, time: 0, except: nil, frame: frame)
+        let envelope = Envelope(text: [UInt8](repeating: 0, count: textLength))
+        let message = StoredMessage(serial: 1, time: 0, except: nil, envelope: envelope)
         return ArchivePage(
-            messages: frameLength > 0 ? [message] : [],
+            messages: textLength > 0 ? [message] : [],
             oldest: UInt64(written.count)
         )
     }

@@ -64,7 +64,7 @@ private final class Home {
         else { return ["not published"] }
         return state.record(
             event,
-            framed: nil,
+            as: nil,
             in: stream,
             on: address,
             of: app,

@@ -46,9 +46,8 @@ private final class Home {
         let decision = home.decide(on: event, at: address, of: app, sharing: &state, now: 0)
         guard case .publish(let stream) = decision else { return decision }
         let serial = stream.map { state.streams.nextSerial($0) } ?? 0
-        var frame: [UInt8] = []
-        event.appendEnvelope(for: address.name, serial: serial, to: &frame)
-        _ = state.record(event, framed: frame, in: stream, on: address, of: app, at: 0, now: 0)
+        let envelope = Envelope(event, channel: address.name, serial: serial)
+        _ = state.record(event, as: envelope, in: stream, on: address, of: app, at: 0, now: 0)
         return decision
     }
 

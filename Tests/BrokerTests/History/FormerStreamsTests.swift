@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Streams that a failover has sealed") struct FormerStreamsTests {
     private func message(_ serial: UInt64) -> StoredMessage {
-        StoredMessage(serial: serial, time: 0, except: nil, frame: [])
+        StoredMessage(serial: serial, time: 0, except: nil, envelope: Envelope(text: []))
     }
 
     private func position(_ stream: String, _ serial: UInt64) throws -> ChannelPosition {

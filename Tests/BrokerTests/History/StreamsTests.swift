@@ -39,13 +39,14 @@ private final class Shard {
         at now: Int64 = 0
     ) -> [Limit?] {
         (0..<count).map { _ in
-            let frame = frame(streams.nextSerial(stream))
-            return streams.append(frame, except: except, to: stream, at: now * 1_000)
+            let envelope = envelope(streams.nextSerial(stream))
+            return streams.append(envelope, except: except, to: stream, at: now * 1_000)
         }
     }
 
-    func frame(_ serial: UInt64) -> [UInt8] {
-        Array(String(repeating: "0", count: 10 - "\(serial)".count).utf8) + Array("\(serial)".utf8)
+    func envelope(_ serial: UInt64) -> Envelope {
+        let zeros = String(repeating: "0", count: 10 - "\(serial)".count)
+        return Envelope(text: Array("\(zeros)\(serial)".utf8))
     }
 
     /// What a client gets from a position: its continuity and the serials of the replay, negative for what left it out.
@@ -87,7 +88,7 @@ private final class Shard {
 
     private static func serial(_ message: ReplayedMessage) -> Int {
         switch message {
-        case .frame(let frame): Int(String(decoding: frame, as: UTF8.self)) ?? 0
+        case .envelope(let envelope): Int(String(decoding: envelope.text, as: UTF8.self)) ?? 0
         case .leftOut(let serial): -Int(serial)
         }
     }
@@ -107,8 +108,8 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
         let former = Shard()
         let (stream, other) = (former.open("a"), former.open("b"))
         for (serial, time) in [(1, 50), (2, 20), (3, 30)] {
-            let frame = former.frame(UInt64(serial))
-            _ = former.streams.append(frame, except: nil, to: stream, at: Int64(time) * 1_000)
+            let envelope = former.envelope(UInt64(serial))
+            _ = former.streams.append(envelope, except: nil, to: stream, at: Int64(time) * 1_000)
         }
         former.append(to: other, at: 25)
         let shard = Shard()
@@ -219,7 +220,7 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
         let shard = Shard(RecoverySettings { $0.standard = RecoveryRule { $0.bytesMax = 50 } })
         let stream = shard.open("a")
         shard.append(2, to: stream)
-        let long = [UInt8](repeating: 0x30, count: 51)
+        let long = Envelope(text: [UInt8](repeating: 0x30, count: 51))
         _ = shard.streams.append(long, except: nil, to: stream, at: 0)
         #expect(shard.resume(stream, from: 2).0 == gap(.truncated, 1))
         #expect(shard.resume(stream, from: 3).0 == .recovered(replay: 0))

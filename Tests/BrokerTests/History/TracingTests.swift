@@ -18,7 +18,7 @@ import Testing
         let address = ChannelAddress(app: AppID("1"), name: try ChannelName("a"))
         let index = streams.open(address, settings, isVacant: false, at: 0)
         for time in 1...5 as ClosedRange<Int64> {
-            _ = streams.append([7], except: nil, to: index, at: time)
+            _ = streams.append(Envelope(text: [7]), except: nil, to: index, at: time)
         }
         return streams[index]
     }
@@ -44,7 +44,12 @@ import Testing
     @Test("Its time is that of the steady clock; without it nothing is known but the number")
     func answers() throws {
         let (stream, except) = (try stream(), try #require(SocketID("7.9")))
-        let message = StoredMessage(serial: 2, time: 1_002, except: except, frame: [7])
+        let message = StoredMessage(
+            serial: 2,
+            time: 1_002,
+            except: except,
+            envelope: Envelope(text: [7])
+        )
         let page = ArchivePage(messages: [message], oldest: 1)
         let found = stream.trace(2, in: page, calendarOffset: 1_000)
         let position = ChannelPosition(stream: stream.id, serial: 2)

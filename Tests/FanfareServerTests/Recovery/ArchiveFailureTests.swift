@@ -109,8 +109,8 @@ private final class FileHolder {
     @Test(
         "A damaged row is a gap that the client is notified of",
         arguments: [
-            "UPDATE messages SET frame = x'81' WHERE serial = 3",
-            "UPDATE messages SET frame = x'' WHERE serial = 3",
+            "UPDATE messages SET text = x'81' WHERE serial = 3",
+            "UPDATE messages SET text = x'' WHERE serial = 3",
             "UPDATE messages SET serial = -7 WHERE serial = 3",
             "UPDATE messages SET time_ms = -9223372036854775807 - 1 WHERE serial = 3",
             "DELETE FROM messages WHERE serial = 3", "UPDATE streams SET last = -1",

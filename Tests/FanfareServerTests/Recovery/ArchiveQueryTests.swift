@@ -60,8 +60,12 @@ import Testing
     /// A message of the channel, as the archive answers.
     private var page: ArchivePage {
         let text = #"{"event":"e","channel":"a","data":"2","serial":2}"#
-        let frame = [0x81, UInt8(text.utf8.count)] + Array(text.utf8)
-        let message = StoredMessage(serial: 2, time: 1_700_000_000_000, except: nil, frame: frame)
+        let message = StoredMessage(
+            serial: 2,
+            time: 1_700_000_000_000,
+            except: nil,
+            envelope: Envelope(text: Array(text.utf8))
+        )
         return ArchivePage(messages: [message], oldest: 1)
     }
 

@@ -192,7 +192,7 @@ extension FuzzedFile {
                     serial: serial,
                     time: time,
                     except: serial == 2 ? SocketID(1, 2) : nil,
-                    frame: [0x81, UInt8(text.count)] + text
+                    envelope: Envelope(text: text)
                 )
                 let key = IdempotencyKey("k\(serial)").map {
                     StoredKey($0, digest: 7, expiry: time + 600_000)

@@ -84,7 +84,7 @@ enum ShardFuzzing {
                 let text = choices.element(of: EdgeValues.numbers)
                 edit.value = Int64(text).map { .integer($0) } ?? .text(text)
             } else if kind < 7 {
-                edit.value = .blob(choices.element(of: EdgeValues.texts))
+                edit.value = .blob(choices.element(of: EdgeValues.texts)[...])
                 edit.isText = kind == 5
             }
             edits.append(edit)

@@ -122,7 +122,7 @@ final class ModelHome {
     func cache(_ publication: Publication, on channel: ChannelName, at now: Int64) {
         _ = state.record(
             .publication(publication),
-            framed: nil,
+            as: nil,
             in: nil,
             on: address(channel),
             of: app,

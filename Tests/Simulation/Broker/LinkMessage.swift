@@ -63,8 +63,8 @@ package struct LinkMessage {
     /// The text of a delivery; `nil` for any other message.
     var delivered: String? {
         switch message {
-        case .fanOut(_, let frame, _), .fanOutWithReceipt(_, let frame, _, _):
-            String(decoding: frame.bytes, as: UTF8.self)
+        case .fanOut(_, let message, _), .fanOutWithReceipt(_, let message, _, _):
+            String(decoding: message.envelope.text, as: UTF8.self)
         default: nil
         }
     }
@@ -72,8 +72,9 @@ package struct LinkMessage {
     /// A delivery without its exclusion; any other message unchanged.
     func withoutExclusion() -> LinkMessage {
         switch message {
-        case .fanOut(let address, let frame, _), .fanOutWithReceipt(let address, let frame, _, _):
-            LinkMessage(message: .fanOut(address, frame, except: nil))
+        case .fanOut(let address, let message, _),
+            .fanOutWithReceipt(let address, let message, _, _):
+            LinkMessage(message: .fanOut(address, message, except: nil))
         default: self
         }
     }

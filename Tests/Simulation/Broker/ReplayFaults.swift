@@ -105,8 +105,8 @@ extension LinkMessage {
 extension ReplayedMessage {
     /// The message on a way of its own to a connection; `nil` for a number alone.
     fileprivate func message(to socketID: SocketID) -> LinkMessage? {
-        guard case .frame(let frame) = self, let start = frame.firstIndex(of: UInt8(ascii: "{")),
-            let message = try? ServerMessage.parse(Array(frame[start...]).span)
+        guard case .envelope(let envelope) = self,
+            let message = try? ServerMessage.parse(envelope.text.span)
         else { return nil }
         return LinkMessage(message: .reply(message, to: socketID))
     }

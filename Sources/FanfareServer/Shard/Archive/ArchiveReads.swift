@@ -221,8 +221,7 @@ extension ChannelService {
         var count = count(of: address)
         switch query {
         case .history:
-            count.history = state.streams[stream]
-                .history(page, headerLength: EventFrame.headerLength)
+            count.history = state.streams[stream].history(page)
         case .trace(_, let serial):
             count.trace = state.streams[stream]
                 .trace(serial, in: page, calendarOffset: context.calendarOffset)

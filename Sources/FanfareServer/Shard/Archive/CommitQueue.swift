@@ -12,15 +12,15 @@ final class CommitQueue {
     /// A class, so that it passes through the queue without copies of the objects that it refers to.
     final class Message {
         let proposal: Proposal
-        let frame: EventFrame
+        let sent: ChannelMessage
         /// The index of the stream.
         let stream: Int
         /// When it got its serial, in milliseconds of the loop's clock.
         let time: Int64
 
-        init(_ proposal: Proposal, _ frame: EventFrame, in stream: Int, at time: Int64) {
+        init(_ proposal: Proposal, _ sent: ChannelMessage, in stream: Int, at time: Int64) {
             self.proposal = proposal
-            self.frame = frame
+            self.sent = sent
             self.stream = stream
             self.time = time
         }
@@ -161,7 +161,7 @@ final class CommitQueue {
         if let opening { changes.append(.open(opening)) }
         changes.append(change)
         if isDurable { self.isDurable = true }
-        archive.addUnstored(message.frame.bytes.count)
+        archive.addUnstored(message.sent.envelope.byteCount)
         append(.message(message), on: address)
     }
 
@@ -201,7 +201,7 @@ final class CommitQueue {
 
     private func release(_ entry: Entry) {
         if case .message(let message) = entry.content {
-            archive.addUnstored(-message.frame.bytes.count)
+            archive.addUnstored(-message.sent.envelope.byteCount)
         }
         guard let index = held.index(forKey: entry.address) else { return }
         held.values[index].remove(entry.content)

@@ -41,7 +41,7 @@ extension ChannelService {
     func hold(_ proposal: Proposal, in stream: Int, at address: ChannelAddress) {
         let event = proposal.event
         let serial = state.streams.nextSerial(stream)
-        let frame = EventFrame(event, channel: address.name, serial: serial)
+        let sent = ChannelMessage(event, channel: address.name, serial: serial)
         let opening = state.mint(stream)
         let time = context.milliseconds
         let now = time + context.calendarOffset
@@ -49,7 +49,7 @@ extension ChannelService {
             serial: serial,
             time: now,
             except: event.except,
-            frame: frame.bytes
+            envelope: sent.envelope
         )
         let storedKey = event.key.map { key in
             let age = context.registry.apps[address.app]?.features.idempotencyAge ?? 0
@@ -57,7 +57,7 @@ extension ChannelService {
         }
         commits?
             .append(
-                CommitQueue.Message(proposal, frame, in: stream, at: time),
+                CommitQueue.Message(proposal, sent, in: stream, at: time),
                 on: address,
                 opening: opening,
                 .message(row: state.streams[stream].row, message, storedKey),
@@ -131,7 +131,7 @@ extension ChannelService {
     private func release(_ message: CommitQueue.Message, at address: ChannelAddress) {
         let outcome = complete(
             message.proposal.event,
-            message.frame,
+            message.sent,
             in: message.stream,
             on: table[address],
             at: address,

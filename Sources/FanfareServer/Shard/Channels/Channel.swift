@@ -1,17 +1,15 @@
 import Broker
 import Net
 import PusherProtocol
-import WebSocket
 
 /// A channel on one shard: the shard's own subscribers, and at the channel's home the state of the channel.
 ///
-/// The subscribers form a group for each encoding of the frames. Most channels have one, for uncompressed frames. The
-/// subscribers that agreed to compression form a group for each window size, so that an event is compressed once for
-/// all of them.
+/// The subscribers form a group for each encoding of their transports. Most channels have one, for the frames of the
+/// envelopes. Others share an encoder, so that an event is encoded, for example compressed, once for all of them.
 final class Channel {
     // The fields that every event needs come first, within 64 bytes: most channels are not in a CPU cache.
     private var plain: StreamGroup?
-    private var compressed: [(windowBits: Int, group: StreamGroup)] = []
+    private var encoded: [(encoder: any EnvelopeEncoder, group: StreamGroup)] = []
     /// The state at the channel's home; on other shards it stays without subscribers.
     ///
     /// Exclusive access is not checked: the value calls nothing while it changes.
@@ -37,36 +35,33 @@ final class Channel {
 
     /// Whether the channel has no subscribers on this shard and, at the home, on no other.
     var isVacant: Bool {
-        plain?.count ?? 0 == 0 && compressed.allSatisfy { $0.group.count == 0 }
+        plain?.count ?? 0 == 0 && encoded.allSatisfy { $0.group.count == 0 }
             && home.isVacant
     }
 
     /// Adds a subscriber of this shard; it receives the events sent from now on.
-    ///
-    /// - Parameters:
-    ///   - stream: The subscriber's stream.
-    ///   - windowBits: The window of shared compressed messages; `nil` for no compression (`WebSocketEndpoint`).
-    func add(_ stream: Stream, windowBits: Int?) {
-        group(of: windowBits, for: stream).join(stream)
+    func add(_ connection: Connection) {
+        let stream = connection.stream
+        group(of: connection.transport.encoder, for: stream).join(stream)
     }
 
     /// The subscribers of this shard.
-    var members: [Stream] {
-        (plain?.members ?? []) + compressed.flatMap(\.group.members)
+    var connections: [Connection] {
+        ((plain?.members ?? []) + encoded.flatMap(\.group.members))
+            .compactMap { ($0.delegate as? any Transport)?.connection }
     }
 
-    private func group(of windowBits: Int?, for stream: Stream) -> StreamGroup {
-        guard let windowBits else {
+    private func group(of encoder: (any EnvelopeEncoder)?, for stream: Stream) -> StreamGroup {
+        guard let encoder else {
             if let plain { return plain }
             let group = stream.makeGroup()
             plain = group
             return group
         }
-        if let entry = compressed.first(where: { $0.windowBits == windowBits }) {
-            return entry.group
-        }
+        if let group = encoded.first(where: { $0.encoder === encoder })?.group { return group }
         let group = stream.makeGroup()
-        compressed = compressed + [(windowBits, group)]
+        // Not `append`, which would reserve room for more.
+        encoded = encoded + [(encoder, group)]
         return group
     }
 
@@ -82,83 +77,65 @@ final class Channel {
     func forgetSerials() {
         lastSerial = 0
         plain?.resetMarks()
-        for (_, group) in compressed { group.resetMarks() }
+        for (_, group) in encoded { group.resetMarks() }
     }
 
     /// How far the channel's messages were handed over to a subscriber of this shard.
     func mark(of connection: Connection) -> UInt64 {
-        let windowBits = connection.sharedWindowBits
+        let encoder = connection.transport.encoder
         let group =
-            windowBits == nil
-            ? plain : compressed.first { $0.windowBits == windowBits }?.group
+            encoder == nil ? plain : encoded.first { $0.encoder === encoder }?.group
         return group?.mark(of: connection.stream) ?? 0
     }
 
     /// Removes a subscriber of this shard; events sent before still reach it.
     func remove(_ stream: Stream) {
         plain?.leave(stream)
-        for entry in compressed { entry.group.leave(stream) }
+        for entry in encoded { entry.group.leave(stream) }
     }
 
     /// Whether some of this shard's subscribers are slower than the channel's events.
     var isCongested: Bool {
-        plain?.isCongested == true || compressed.contains { $0.group.isCongested }
+        plain?.isCongested == true || encoded.contains { $0.group.isCongested }
     }
 
     /// Calls `target` when the subscribers of at least one congested group have caught up.
     func notifyRelief(_ target: any ReliefTarget) {
         if let plain, plain.isCongested { return plain.notifyRelief(target) }
-        compressed.first { $0.group.isCongested }?.group.notifyRelief(target)
+        encoded.first { $0.group.isCongested }?.group.notifyRelief(target)
     }
 
     /// Sends an event to all subscribers of this shard except one, which gets `substitute` if that is not empty.
     ///
     /// - Returns: The number of subscribers, including the excepted one.
     func fanOut(
-        _ frame: EventFrame,
+        _ message: ChannelMessage,
         except: Stream?,
-        substitute: [UInt8],
-        compressing deflaters: SharedDeflaters
+        substitute: [UInt8]
     ) -> Int {
-        if frame.serial != 0 { lastSerial = frame.serial }
+        if message.serial != 0 { lastSerial = message.serial }
         var count = 0
-        let mark = confirming.isEmpty ? 0 : frame.serial
+        let mark = confirming.isEmpty ? 0 : message.serial
         if let plain {
             count = plain.count
             plain.send(
-                frame.bytes,
+                message.envelope.frame,
                 except: except,
                 substitute: substitute,
-                delayMax: frame.delayMax,
+                delayMax: message.delayMax,
                 mark: mark
             )
         }
-        for (windowBits, group) in compressed where group.count > 0 {
+        for (encoder, group) in encoded where group.count > 0 {
             count += group.count
-            let bytes = frame.compressed(by: deflaters[windowBits])
             group.send(
-                bytes,
+                encoder.encode(message.envelope),
                 except: except,
                 substitute: substitute,
-                delayMax: frame.delayMax,
+                delayMax: message.delayMax,
                 mark: mark
             )
         }
         return count
-    }
-}
-
-/// A shard's compressors, one for each window size, created on first use.
-final class SharedDeflaters {
-    private let options: DeflateOptions
-    private var deflaters: [Int: SharedDeflater] = [:]
-
-    init(options: DeflateOptions?) { self.options = options ?? DeflateOptions() }
-
-    subscript(windowBits: Int) -> SharedDeflater {
-        if let deflater = deflaters[windowBits] { return deflater }
-        let deflater = SharedDeflater(windowBits: windowBits, options: options)
-        deflaters[windowBits] = deflater
-        return deflater
     }
 }

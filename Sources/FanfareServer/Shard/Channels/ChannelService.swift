@@ -23,7 +23,6 @@ package final class ChannelService: TimerTarget {
     var archiveReads = ArchiveReads()
     /// Sends the answer to a query that has waited for the archive.
     var answerQuery: ([ChannelCount], QueryReply) -> Void = { _, _ in }
-    let deflaters: SharedDeflaters
     /// The clients with session tokens that have something to confirm.
     let confirmations: Confirmations
     let records: DeliveryRecords
@@ -59,7 +58,6 @@ package final class ChannelService: TimerTarget {
                 continuesInMemory: context.settings.configuration.recovery.whenFailing == .memory
             )
         }
-        deflaters = SharedDeflaters(options: context.settings.deflate)
         records = DeliveryRecords(context)
         reconnects = PacedReconnects(context, connections)
         leaves = LeaveQueue(context.settings.leaving)
@@ -108,8 +106,8 @@ package final class ChannelService: TimerTarget {
             case .fanOut(let notice, let delayMax):
                 // In a cluster Redis announces what concerns the subscribers of all nodes.
                 guard let channel, cluster == nil else { continue }
-                let frame = EventFrame(notice, delayMax: UInt16(clamping: delayMax))
-                distribute(frame, on: channel, at: address, except: nil)
+                let message = ChannelMessage(notice, delayMax: UInt16(clamping: delayMax))
+                distribute(message, on: channel, at: address, except: nil)
             case .notify(let event):
                 if event == .occupied { table.becameOccupied(address) }
                 if event == .vacated { table.becameVacant(address) }

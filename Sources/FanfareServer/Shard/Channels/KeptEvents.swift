@@ -23,13 +23,13 @@ extension ChannelService {
 
     /// At the home: keeps a numbered message, which one connection does not get.
     func keep(
-        _ frame: EventFrame,
+        _ envelope: Envelope,
         on address: ChannelAddress,
         except: SocketID?,
         in stream: Int
     ) {
         let now = context.milliseconds
-        if let limit = state.keep(frame.bytes, except: except, in: stream, at: now) {
+        if let limit = state.keep(envelope, except: except, in: stream, at: now) {
             context.limitMet(limit, of: address.app)
         }
     }

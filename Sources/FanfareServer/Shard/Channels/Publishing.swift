@@ -137,12 +137,12 @@ extension ChannelService {
                     return nil
                 }
             }
-            var frame: EventFrame?
+            var message: ChannelMessage?
             if channel != nil || stream != nil {
                 let serial = stream.map { state.streams.nextSerial($0) } ?? 0
-                frame = EventFrame(event, channel: address.name, serial: serial)
+                message = ChannelMessage(event, channel: address.name, serial: serial)
             }
-            return complete(event, frame, in: stream, on: channel, at: address)
+            return complete(event, message, in: stream, on: channel, at: address)
         }
     }
 
@@ -174,7 +174,7 @@ extension ChannelService {
     /// `time` is when the event got its serial; `nil` for now.
     func complete(
         _ event: ProposedEvent,
-        _ frame: EventFrame?,
+        _ message: ChannelMessage?,
         in stream: Int?,
         on channel: Channel?,
         at address: ChannelAddress,
@@ -188,7 +188,7 @@ extension ChannelService {
             let now = context.milliseconds
             let effects = state.record(
                 event,
-                framed: frame?.bytes,
+                as: message?.envelope,
                 in: stream,
                 on: address,
                 of: isRemembered ? context.registry.apps[address.app] : nil,
@@ -197,9 +197,9 @@ extension ChannelService {
             )
             perform(effects, on: channel, at: address)
         }
-        if let frame, let channel {
+        if let message, let channel {
             distribute(
-                frame,
+                message,
                 on: channel,
                 at: address,
                 except: event.except,
@@ -213,12 +213,12 @@ extension ChannelService {
 
     // MARK: - Sending
 
-    /// At the home: sends a frame to all shards that have subscribers, including this one.
+    /// At the home: sends a message to all shards that have subscribers, including this one.
     ///
-    /// The excepted connection does not get the frame. It gets the frame's serial if it tracks the channel, and a
+    /// The excepted connection does not get the message. It gets the message's serial if it tracks the channel, and a
     /// receipt under `key`.
     func distribute(
-        _ frame: EventFrame,
+        _ message: ChannelMessage,
         on channel: Channel,
         at address: ChannelAddress,
         except: SocketID?,
@@ -227,55 +227,57 @@ extension ChannelService {
         let otherShards = channel.home.subscribers.otherShards
         for shard in otherShards {
             if let key, let except {
-                let message = ShardMessage.fanOutWithReceipt(address, frame, key, sender: except)
-                context.links.send(message, to: shard)
+                context.links.send(
+                    .fanOutWithReceipt(address, message, key, sender: except),
+                    to: shard
+                )
             } else {
-                context.links.send(.fanOut(address, frame, except: except), to: shard)
+                context.links.send(.fanOut(address, message, except: except), to: shard)
             }
         }
         if !otherShards.isEmpty {
-            channel.unconfirmedLength += Int32(clamping: frame.bytes.count)
+            channel.unconfirmedLength += Int32(clamping: message.envelope.byteCount)
             if channel.unconfirmedLength >= context.reactor.batchLengthMax {
                 awaitConfirmation(of: channel, at: address, by: otherShards)
             }
         }
-        fanOut(frame, on: channel, at: address, except: except, receiptOf: key)
+        fanOut(message, on: channel, at: address, except: except, receiptOf: key)
     }
 
-    /// Sends a frame that another shard's home has sequenced to this shard's own subscribers, except one.
+    /// Sends a message that another shard's home has sequenced to this shard's own subscribers, except one.
     func fanOut(
-        _ frame: EventFrame,
+        _ message: ChannelMessage,
         at address: ChannelAddress,
         except: SocketID?,
         receiptOf key: IdempotencyKey? = nil
     ) {
         guard let channel = table[address] else { return }
-        fanOut(frame, on: channel, at: address, except: except, receiptOf: key)
+        fanOut(message, on: channel, at: address, except: except, receiptOf: key)
     }
 
     private func fanOut(
-        _ frame: EventFrame,
+        _ message: ChannelMessage,
         on channel: Channel,
         at address: ChannelAddress,
         except: SocketID?,
         receiptOf key: IdempotencyKey?
     ) {
         let excepted = except.flatMap { connections[$0] }
-        let substitute = excepted?.substitute(for: frame, on: channel.name, receiptOf: key) ?? []
+        let substitute = excepted?.substitute(for: message, on: channel.name, receiptOf: key) ?? []
         let count = channel.fanOut(
-            frame,
+            message,
             except: excepted?.stream,
-            substitute: substitute,
-            compressing: deflaters
+            substitute: substitute
         )
         context.deliveredCount &+= count
-        if context.isObserved(.frames) { trace(frame, subscriberCount: count, at: address) }
-        if frame.serial != 0, !channel.confirming.isEmpty { confirmations.sent(on: channel) }
+        if context.isObserved(.frames) { trace(message, subscriberCount: count, at: address) }
+        if message.serial != 0, !channel.confirming.isEmpty { confirmations.sent(on: channel) }
         if channel.isCongested { recordCongestion(of: channel, at: address) }
     }
 
-    private func trace(_ frame: EventFrame, subscriberCount: Int, at address: ChannelAddress) {
-        let text = FrameText.text(of: frame.bytes)
+    private func trace(_ message: ChannelMessage, subscriberCount: Int, at address: ChannelAddress)
+    {
+        let text = String(decoding: message.envelope.text, as: UTF8.self)
         let trace = FrameTrace.fannedOut(text, subscriberCount: subscriberCount, address)
         context.notify(.frames, of: address.app, .frame(trace))
     }

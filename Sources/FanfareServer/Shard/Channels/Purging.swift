@@ -84,21 +84,20 @@ extension ChannelService {
 
     private func restart(_ channel: Channel, at start: SubscriptionStart, members: [Member]) {
         defer { channel.forgetSerials() }
-        for stream in channel.members {
-            guard let connection = stream.delegate as? Connection else { continue }
+        for connection in channel.connections {
             let (isTracked, isKept) = (
                 connection.tracks(channel.name), connection.isKept(channel.name)
             )
             guard isTracked || isKept else { continue }
             // Leaving writes the frames of the former stream that wait in the group.
-            channel.remove(stream)
+            channel.remove(connection.stream)
             if isTracked {
                 connection.restarted(channel.name, at: start, members: members)
             } else {
                 connection.restartKept(channel.name, at: start)
             }
             records.restarted(connection, on: channel, at: start)
-            channel.add(stream, windowBits: connection.sharedWindowBits)
+            channel.add(connection)
         }
     }
 }

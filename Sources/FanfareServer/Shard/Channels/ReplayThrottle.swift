@@ -212,7 +212,7 @@ extension Grant {
         case .opened(let opened, _, _): messages = opened
         }
         return messages.reduce(0) { count, message in
-            if case .frame(let frame) = message { count + frame.count } else { count }
+            if case .envelope(let envelope) = message { count + envelope.byteCount } else { count }
         }
     }
 }

@@ -124,7 +124,7 @@ extension ChannelService {
         if let connection = connections[request.socketID],
             connection.granted(channel.name, grant, request: request.number)
         {
-            channel.add(connection.stream, windowBits: connection.sharedWindowBits)
+            channel.add(connection)
             if connection.isKept(channel.name) { channel.addConfirming(connection) }
             records.subscribed(connection, to: channel.name, grant)
         }

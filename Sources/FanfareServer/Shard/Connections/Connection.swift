@@ -1,22 +1,19 @@
 import Broker
 import Net
 import PusherProtocol
-import WebSocket
 
-/// A connected client: its stream, its WebSocket and its session, on the shard that accepted it.
-final class Connection: StreamDelegate {
-    let stream: Stream
+/// A connected client: its session and its transport, on the shard that accepted it.
+final class Connection {
+    /// What carries its messages.
+    let transport: any Transport
     /// The context of the connection's shard.
     let context: ShardContext
-    // Exclusive access to the fields that every message needs is not checked: session and endpoint call nothing that
-    // re-enters the connection.
+    // Exclusive access to the fields that every message needs is not checked: the session calls nothing that re-enters
+    // the connection.
     @exclusivity(unchecked) var session: Session
-    @exclusivity(unchecked) var endpoint: WebSocketEndpoint
     @exclusivity(unchecked) private(set) var isClosing = false
     /// Whether no messages are read for a while, because too many signatures were refused.
     @exclusivity(unchecked) private var isSlowed = false
-    /// Whether the shard's ``IncompleteMessages`` has an entry for the connection.
-    @exclusivity(unchecked) private var holdsIncompleteMessage = false
     /// The number of subscriptions and unsubscriptions, to limit the effort of a turn; wraps around.
     @exclusivity(unchecked) private var membershipChangeCount: UInt16 = 0
     /// Whether the connection counts towards its app's quota; it does not before it is authorized.
@@ -31,8 +28,7 @@ final class Connection: StreamDelegate {
     init(
         socketID: SocketID,
         app: App,
-        stream: Stream,
-        endpoint: consuming WebSocketEndpoint,
+        transport: any Transport,
         token: SessionToken? = nil,
         clientName: UInt16 = 0,
         addressDigest: UInt32 = 0,
@@ -40,8 +36,7 @@ final class Connection: StreamDelegate {
     ) {
         self.clientName = clientName
         self.addressDigest = addressDigest
-        self.stream = stream
-        self.endpoint = endpoint
+        self.transport = transport
         self.context = context
         session = Session(socketID: socketID, app: app)
         if let token {
@@ -68,74 +63,34 @@ final class Connection: StreamDelegate {
     /// The user that the client has signed in as, if it has.
     var user: UserID? { session.user }
 
-    /// The window of shared compressed events, if the client agreed to it.
-    var sharedWindowBits: Int? { endpoint.sharedWindowBits }
+    /// The stream of the transport.
+    var stream: Stream { transport.stream }
 
-    /// Appends the greeting after the response to the upgrade, as the first message.
-    ///
-    /// - Parameters:
-    ///   - output: The output of the upgrade.
-    ///   - receipts: Whether the client has requested receipts of its client events.
-    func begin(_ output: inout [UInt8], receipts: Bool) {
-        let greeting = ServerMessage.connectionEstablished(
+    /// The first message; `receipts` is whether the client has requested receipts of its client events.
+    func greeting(receipts: Bool) -> ServerMessage {
+        .connectionEstablished(
             socketID: socketID,
             activityTimeout: context.settings.liveness.activityTimeout,
             receipts: receipts
         )
-        append(greeting, to: &output)
     }
 
     // MARK: - Receiving
 
-    /// The maximum effort for one client's messages in one turn, in bytes.
-    ///
-    /// A few compressed bytes can be a long message, and one read can contain thousands of short ones. Other clients
-    /// are served in between.
-    private static var effortMax: Int { 128 << 10 }
     /// The effort of a message besides its length, in bytes.
-    private static var messageEffort: Int { 64 }
+    static var messageEffort: Int { 64 }
     /// The additional effort of a subscription or unsubscription, which allocates or frees memory.
     private static var membershipEffort: Int { 32 << 10 }
 
-    func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
-        delegate.connectionReceived(self)
-        var position = 0
-        var effort = 0
-        do {
-            while !isClosing, !isSlowed, effort < Self.effortMax,
-                let incoming = try endpoint.next(in: &bytes, at: &position)
-            {
-                effort += Self.messageEffort
-                let changeCount = membershipChangeCount
-                incoming.withPayload(in: bytes.span) {
-                    effort += $0.count
-                    receive(incoming.kind, $0)
-                }
-                let changes = Int(membershipChangeCount &- changeCount)
-                effort += changes * Self.membershipEffort
-            }
-        } catch {
-            if let limit = error.limit { context.limitMet(limit, of: app.id) }
-            close(error.closeCode, reason: error.description)
-        }
-        if endpoint.hasIncompleteMessage { holdIncompleteMessage() }
-        if isClosing { return bytes.count }
-        if position < bytes.count, !isSlowed, effort >= Self.effortMax { stream.redeliverUnread() }
-        return position
-    }
+    /// Whether further messages are read at present.
+    var mayReceive: Bool { !isClosing && !isSlowed }
 
-    private func receive(_ kind: Incoming.Kind, _ payload: Span<UInt8>) {
-        switch kind {
-        case .text: receive(text: payload)
-        case .binary: close(.unsupportedData, reason: "Messages are text frames")
-        case .ping: write(endpoint.pong(payload))
-        case .pong: receivePongFrame(payload)
-        case .close: answerClose()
-        }
-    }
+    /// Called for every read, before its messages are received.
+    func received() { delegate.connectionReceived(self) }
 
-    private func receive(text: Span<UInt8>) {
-        if holdsIncompleteMessage { releaseIncompleteMessage() }
+    /// Receives a message, and returns its effort besides its length, in bytes.
+    func receive(text: Span<UInt8>) -> Int {
+        let changeCount = membershipChangeCount
         let now = context.reactor.now.nanoseconds
         context.receivedCount &+= 1
         if context.isObserved(.frames) { trace(received: text) }
@@ -146,17 +101,13 @@ final class Connection: StreamDelegate {
         } catch {
             perform(session.receive(error, now: now))
         }
+        let changes = Int(membershipChangeCount &- changeCount)
+        return Self.messageEffort + changes * Self.membershipEffort
     }
 
-    private func holdIncompleteMessage() {
-        guard !isClosing else { return }
-        holdsIncompleteMessage = true
-        delegate.connection(self, holdsIncompleteMessage: endpoint.incompleteMessageSize)
-    }
-
-    private func releaseIncompleteMessage() {
-        holdsIncompleteMessage = false
-        delegate.connection(self, holdsIncompleteMessage: nil)
+    /// Called with the memory that an incomplete message takes, in bytes; `nil` when there is none any more.
+    func holdsIncompleteMessage(of byteCount: Int?) {
+        delegate.connection(self, holdsIncompleteMessage: byteCount)
     }
 
     func perform(_ effects: consuming Session.Effects) {
@@ -247,7 +198,7 @@ final class Connection: StreamDelegate {
             send(.subscriptionSucceeded(channel: channel, members: members))
         case .cached(let event, let members):
             send(.subscriptionSucceeded(channel: channel, members: members))
-            if let event { write(event.bytes) } else { send(.cacheMiss(channel: channel.text)) }
+            if let event { transport.write(event) } else { send(.cacheMiss(channel: channel.text)) }
         case .tracked(let replay, let members, let cached):
             for former in replay.former {
                 restarted(channel, at: former.start, members: members)
@@ -276,7 +227,7 @@ final class Connection: StreamDelegate {
     private func write(_ cached: Grant.CachedOpening, on channel: ChannelName) {
         switch cached {
         case .nothing: break
-        case .event(let event): write(event.bytes)
+        case .event(let event): transport.write(event)
         case .miss: send(.cacheMiss(channel: channel.text))
         }
     }
@@ -285,7 +236,7 @@ final class Connection: StreamDelegate {
     private func write(_ messages: [ReplayedMessage], on channel: ChannelName, isTracked: Bool) {
         for message in messages {
             switch message {
-            case .frame(let frame): write(frame)
+            case .envelope(let envelope): transport.write(envelope)
             case .leftOut(let serial) where isTracked:
                 send(.position(channel: channel.text, serial: serial, key: nil))
             case .leftOut: break
@@ -297,16 +248,14 @@ final class Connection: StreamDelegate {
     ///
     /// `key` is the event's key, if the event is the client's own and a receipt is requested.
     func substitute(
-        for frame: EventFrame,
+        for message: ChannelMessage,
         on channel: ChannelName,
         receiptOf key: IdempotencyKey?
     ) -> [UInt8] {
         let isTold = !context.faults.contains(.withholdsNumbers)
-        let serial = isTold && frame.serial != 0 && session.tracks(channel) ? frame.serial : nil
+        let serial = isTold && message.serial != 0 && session.tracks(channel) ? message.serial : nil
         guard serial != nil || key != nil else { return [] }
-        var bytes: [UInt8] = []
-        append(.position(channel: channel.text, serial: serial, key: key?.text), to: &bytes)
-        return bytes
+        return transport.encode(.position(channel: channel.text, serial: serial, key: key?.text))
     }
 
     /// Called when the channel's home has refused the subscription.
@@ -344,27 +293,7 @@ final class Connection: StreamDelegate {
     // MARK: - Sending
 
     /// Sends a message of the protocol, unless the connection is closing.
-    func send(_ message: ServerMessage) {
-        var frame: [UInt8] = []
-        frame.reserveCapacity(128)
-        append(message, to: &frame)
-        write(frame)
-    }
-
-    /// Appends an error after the greeting.
-    func appendError(_ message: String, to bytes: inout [UInt8]) {
-        append(.error(code: nil, message: message), to: &bytes)
-    }
-
-    private func append(_ message: ServerMessage, to bytes: inout [UInt8]) {
-        endpoint.append(.text, to: &bytes) { message.append(to: &$0) }
-    }
-
-    func write(_ frame: consuming [UInt8]?) {
-        guard let frame else { return }
-        if context.isObserved(.frames) { trace(sent: frame) }
-        stream.write(frame)
-    }
+    func send(_ message: ServerMessage) { transport.write(transport.encode(message)) }
 
     // MARK: - Liveness
 
@@ -373,9 +302,7 @@ final class Connection: StreamDelegate {
         guard !isClosing else { return }
         switch action {
         case .wait: break
-        case .ping:
-            let empty: [UInt8] = []
-            write(endpoint.ping(empty.span))
+        case .ping: transport.ping(number: nil)
         case .close:
             context.limitMet(.pongTime, of: app.id)
             close(.pongNotReceived, message: "Pong reply not received")
@@ -390,45 +317,23 @@ final class Connection: StreamDelegate {
         guard beginClosing(ending) else { return }
         if droppingQueue { stream.discardQueue() }
         send(.error(code: code, message: message))
-        finish(with: endpoint.close(code.closeCode, reason: message))
+        transport.close(code, reason: message)
     }
 
-    /// Closes with a code of the WebSocket protocol.
-    private func close(_ code: CloseCode, reason: String) {
-        guard beginClosing(ConnectionRecord.Ending(code: Int(code.rawValue))) else { return }
-        finish(with: endpoint.close(code, reason: reason))
-    }
-
-    private func answerClose() {
-        guard beginClosing(ConnectionRecord.Ending(isByClient: true)) else { return }
-        // RFC 6455 §5.5.1: the client sends nothing after its close frame.
-        finish(with: endpoint.answerClose(), peerIsDone: true)
-    }
-
-    /// Unsubscribes from the channels; events already sent precede the close frame.
-    private func beginClosing(
-        _ ending: ConnectionRecord.Ending = ConnectionRecord.Ending()
-    ) -> Bool {
+    /// Unsubscribes from the channels, unless the connection is closing already; the transport closes afterwards.
+    ///
+    /// Events already sent precede the end.
+    func beginClosing(_ ending: ConnectionRecord.Ending = ConnectionRecord.Ending()) -> Bool {
         guard !isClosing else { return false }
         isClosing = true
-        // The peer may close late, and the rest of the message is not read.
-        endpoint.discardIncompleteMessage()
-        if holdsIncompleteMessage { releaseIncompleteMessage() }
+        transport.stopReceiving()
         let registrations = session.end(at: context.milliseconds)
         delegate.connectionIsClosing(self, registrations, ending)
         return true
     }
 
-    private func finish(with frame: [UInt8]?, peerIsDone: Bool = false) {
-        write(frame)
-        stream.close(within: context.settings.closeTimeout, peerIsDone: peerIsDone)
-    }
-
-    func streamReachedEnd(_ stream: Stream) {
-        if beginClosing() { finish(with: nil) }
-    }
-
-    func streamOverflowed(_ stream: Stream) {
+    /// Closes a connection that reads too slowly.
+    func queueOverflowed() {
         // The queue of a reader this slow is out of date. The code makes the client reconnect, and nothing after the
         // gap is sent, so the client knows of every lost message.
         let message = "The connection reads too slowly: its queue is full"
@@ -445,9 +350,11 @@ final class Connection: StreamDelegate {
         )
     }
 
-    func memoryBudget(of stream: Stream) -> MemoryBudget? { delegate.queueBudget(of: app) }
+    /// The budget of the app's queues.
+    var queueBudget: MemoryBudget { delegate.queueBudget(of: app) }
 
-    func streamExceededBudget(_ stream: Stream, _ budget: MemoryBudget) {
+    /// Closes the connection because its queue is among the longest when a budget is exceeded.
+    func queueExceeded(_ budget: MemoryBudget) {
         let isTotal = budget === context.reactor.queueBudget
         context.limitMet(isTotal ? .queuedBytesTotal : .appQueuedBytes, of: app.id)
         reportDroppedQueue()
@@ -458,9 +365,11 @@ final class Connection: StreamDelegate {
     /// Whether the kernel has not accepted everything that was written.
     var hasQueuedBytes: Bool { stream.queuedByteCount > 0 }
 
-    func streamDrained(_ stream: Stream) { delegate.connectionDrained(self) }
+    /// Called when the kernel has accepted everything after it had refused bytes.
+    func queueDrained() { delegate.connectionDrained(self) }
 
-    func streamClosed(_ stream: Stream, error: StreamError?) {
+    /// Called when the transport has ended.
+    func closed() {
         _ = beginClosing()
         delegate.connectionClosed(self)
     }
@@ -482,16 +391,5 @@ extension Connection: TimerTarget {
             message: "Not authorized within \(seconds) seconds: sign in, or subscribe to a private "
                 + "or presence channel"
         )
-    }
-}
-
-extension WebSocketError {
-    /// The limit that is reached, if that is the error.
-    fileprivate var limit: Limit? {
-        switch self {
-        case .messageTooLong: .messageLength
-        case .tooManyFragments: .messageFragments
-        default: nil
-        }
     }
 }

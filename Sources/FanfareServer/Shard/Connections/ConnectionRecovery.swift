@@ -1,7 +1,6 @@
 import Broker
 import Net
 import PusherProtocol
-import WebSocket
 
 /// A connection whose stock client has a session token: the broker keeps its positions.
 extension Connection {
@@ -19,7 +18,7 @@ extension Connection {
     ) {
         let start = session.begin(channel, at: replay?.start, behind: replay?.former.first?.start)
         if let start, start.isResumed || start.gap != nil, members.isEmpty {
-            let count = replay?.frameCount ?? 0
+            let count = replay?.sentCount ?? 0
             send(.resumed(channel, replay: start.gap == nil ? count : nil))
         } else {
             send(.subscriptionSucceeded(channel: channel, members: members))
@@ -27,7 +26,7 @@ extension Connection {
         if let gap = start?.gap { send(.gap(gap, on: channel)) }
         switch cached {
         case .nothing: break
-        case .event(let event): write(event.bytes)
+        case .event(let event): transport.write(event)
         case .miss: send(.cacheMiss(channel: channel.text))
         }
         if let replay { write(replay, on: channel) }
@@ -59,9 +58,9 @@ extension Connection {
         var lengthLeft = session.replayLengthLeft
         for message in messages {
             serial += 1
-            guard case .frame(let frame) = message else { continue }
-            length += frame.count + ConfirmationPings.messageLength
-            write(frame)
+            guard case .envelope(let envelope) = message else { continue }
+            length += envelope.byteCount + ConfirmationPings.messageLength
+            transport.write(envelope)
             guard length >= lengthLeft else { continue }
             session.replay(upTo: serial, of: channel, length: length)
             delegate.connectionHasReplayPart(self)
@@ -126,21 +125,13 @@ extension Connection {
 
     private func write(_ request: ConfirmationPings.Request) {
         if request.hasMessage { send(.ping) }
-        guard let number = request.frame else { return }
-        let payload = [UInt8(number >> 8), UInt8(truncatingIfNeeded: number)]
-        write(endpoint.ping(payload.span))
+        if let number = request.frame { transport.ping(number: number) }
     }
 
-    /// Handles a pong frame: the broker's pings that ask for a confirmation have a number.
-    func receivePongFrame(_ payload: Span<UInt8>) {
-        guard payload.count == 2, session.hasToken else { return }
-        receivePong(frame: UInt16(payload[0]) << 8 | UInt16(payload[1]))
-    }
-
-    /// Handles a `pusher:pong`, or a pong frame with a number.
-    func receivePong(frame: UInt16? = nil) {
+    /// Handles a `pusher:pong`, or the transport's answer to a ping with a number.
+    func receivePong(number: UInt16? = nil) {
         guard session.hasToken else { return }
-        switch session.receivePong(frame: frame, at: context.milliseconds) {
+        switch session.receivePong(frame: number, at: context.milliseconds) {
         case .nothing: break
         case .isAlive(let address): return delegate.connection(self, isAliveIn: address)
         case .confirmed(let channels): delegate.connection(self, hasConfirmed: channels)
@@ -182,13 +173,13 @@ extension Connection {
 
 extension Replay {
     /// The number of messages that do not exclude the client.
-    fileprivate var frameCount: Int {
-        former.reduce(messages.frameCount) { $0 + $1.messages.frameCount }
+    fileprivate var sentCount: Int {
+        former.reduce(messages.sentCount) { $0 + $1.messages.sentCount }
     }
 }
 
 extension [ReplayedMessage] {
-    fileprivate var frameCount: Int {
-        count { if case .frame = $0 { true } else { false } }
+    fileprivate var sentCount: Int {
+        count { if case .envelope = $0 { true } else { false } }
     }
 }

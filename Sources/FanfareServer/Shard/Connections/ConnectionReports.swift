@@ -42,10 +42,8 @@ extension Connection {
         context.notify(.frames, of: app.id, .frame(.received(text, from: socketID)))
     }
 
-    /// Reports a frame to the client.
-    func trace(sent frame: [UInt8]) {
-        guard !frame.isEmpty else { return }
-        let text = FrameText.text(of: frame)
+    /// Reports a message to the client, as the log shows it.
+    func trace(sent text: String) {
         context.notify(.frames, of: app.id, .frame(.sent(text, to: socketID)))
     }
 }

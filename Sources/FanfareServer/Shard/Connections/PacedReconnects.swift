@@ -52,12 +52,11 @@ extension ChannelService {
     func lose(_ address: ChannelAddress, _ start: SubscriptionStart?, members: [Member]) {
         guard let channel = table[address] else { return }
         if let start { restart(address, at: start, members: members) }
-        for stream in channel.members {
-            guard let connection = stream.delegate as? Connection else { continue }
+        for connection in channel.connections {
             let isTold = connection.tracks(channel.name) || connection.isKept(channel.name)
             guard start == nil || !isTold else { continue }
             // It gets no messages from after the gap.
-            channel.remove(stream)
+            channel.remove(connection.stream)
             reconnects.append(connection.socketID)
         }
     }

@@ -48,8 +48,7 @@ extension ChannelService {
                     .history(
                         query,
                         at: context.milliseconds,
-                        calendarOffset: context.calendarOffset,
-                        headerLength: EventFrame.headerLength
+                        calendarOffset: context.calendarOffset
                     )
             }
             return [count]

@@ -124,9 +124,9 @@ final class DeliveryRecords {
         guard !records.isEmpty, records[connection.socketID] != nil else { return }
         var (dropped, areComplete) = ([String: UInt64](), true)
         if ending.dropsQueue {
-            // Frames that wait in the groups of the channels are dropped with the queue.
+            // Messages that wait in the groups of the channels are dropped with the queue.
             connection.stream.detachFromGroups()
-            (dropped, areComplete) = connection.stream.queuedSerials()
+            (dropped, areComplete) = connection.transport.queuedSerials()
         }
         records.closed(connection.socketID, ending, at: context.milliseconds) { channel in
             // If the queue cannot be read completely, everything unconfirmed counts as dropped.

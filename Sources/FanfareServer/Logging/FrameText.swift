@@ -1,24 +1,9 @@
 import Primitives
 
-/// Frames as text, for the log.
+/// Messages as the log shows them.
 enum FrameText {
     /// The maximum length of a shown text, in characters.
     private static let lengthMax = 1_024
-
-    /// The text of a server's unmasked frame.
-    static func text(of frame: [UInt8]) -> String {
-        guard frame.count >= 2 else { return "" }
-        let payload = frame[min(EventFrame.headerLength(frame), frame.count)...]
-        switch frame[0] & 0x0F {
-        // RFC 7692 §7.2.1: RSV1 marks a compressed message.
-        case _ where frame[0] & 0x40 != 0: return "(\(payload.count) compressed bytes)"
-        case 1: return String(decoding: payload, as: UTF8.self)
-        case 8: return "(close)"
-        case 9: return "(ping)"
-        case 10: return "(pong)"
-        default: return "(\(payload.count) bytes)"
-        }
-    }
 
     /// A frame as the log shows it: shortened, and without the signatures of subscriptions and sign-ins.
     static func shown(_ frame: String) -> String {
