@@ -17,7 +17,7 @@ struct FileColumns {
                 "crc end_crc"
             )
         ),
-        ("messages", "stream, serial", columns("stream serial time_ms except_socket frame crc")),
+        ("messages", "stream, serial", columns("stream serial time_ms except_socket text crc")),
         ("keys", "stream, key", columns("stream key serial digest expiry_ms crc")),
         ("sessions", "app, key", columns("app key parked_ms record crc")),
         ("session_bounds", "app", columns("app before_ms crc")),
@@ -52,7 +52,7 @@ struct FileColumns {
         return "UPDATE OR REPLACE \(table) SET \(column) = \(value)\(rows)"
     }
 
-    /// The statements that remove what the present version of the file has and the one before lacks.
+    /// The statements that make the tables those of the second version, which had no checksums.
     static let downgrade: [String] = {
         let tables = ["messages", "keys", "streams", "sessions", "session_bounds", "life"]
         let added =
@@ -63,7 +63,10 @@ struct FileColumns {
             ]
         return ["DROP INDEX excessive_streams", "DROP TABLE seeds"]
             + added.map { "ALTER TABLE \($0) DROP COLUMN \($1)" }
-            + ["CREATE INDEX excessive ON streams (id)", "PRAGMA user_version = 2"]
+            + [
+                "ALTER TABLE messages RENAME COLUMN text TO frame",
+                "CREATE INDEX excessive ON streams (id)", "PRAGMA user_version = 2",
+            ]
     }()
 }
 

@@ -111,11 +111,22 @@ final class FuzzedFile: MessageArchive {
         }
     }
 
-    /// Makes the closed file one of the version before, which the next start gives checksums of its rows as they are.
+    /// Makes the closed file one of the second version, which the next start gives checksums of its rows as they are.
     func makeFormer() {
         guard let connection = try? SQLiteConnection(path: path, busyTimeout: 0) else { return }
         defer { connection.close() }
         for statement in FileColumns.downgrade { try? connection.execute(statement) }
+        var frames: [[SQLiteValue]] = []
+        try? connection.forEachRow("SELECT frame, stream, serial FROM messages") { row in
+            let place = (1...2).map { row.integer(at: $0).map { .integer($0) } ?? SQLiteValue.null }
+            frames.append([.blob(Envelope(text: row.blob(at: 0)).frame[...])] + place)
+        }
+        for values in frames {
+            try? connection.execute(
+                "UPDATE messages SET frame = ? WHERE stream = ? AND serial = ?",
+                values
+            )
+        }
         folder.remove(path + "-mark")
     }
 

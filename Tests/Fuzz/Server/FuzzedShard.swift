@@ -133,7 +133,7 @@ final class FuzzedShard {
     /// - Parameters:
     ///   - edits: The changes of the file and the spool.
     ///   - isStopped: Whether it stops, and is not killed.
-    ///   - isFormer: Whether the next start finds a file of the version before.
+    ///   - isFormer: Whether the next start finds a file of the second version.
     /// - Throws: The finding that the file cannot be opened.
     func restart(_ edits: [FuzzedFile.Edit], isStopped: Bool, isFormer: Bool) throws(Finding) {
         guard let file else { return }
