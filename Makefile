@@ -8,7 +8,7 @@ lint := swift format lint --configuration config/swift-format.json
 
 .DEFAULT_GOAL := help
 .PHONY: help run build tarball deb test test-packages format lint docs pictures clean
-.PHONY: conformance bench microbench fuzz simulate recovery cluster hostile sanitize soak stalled
+.PHONY: conformance bench microbench fuzz simulate recovery cluster hostile prove sanitize soak stalled
 
 help: ## List these commands
 	@echo 'Fanfare: a realtime broker that speaks the Pusher Channels protocol'
@@ -101,6 +101,10 @@ cluster: ## Run three nodes on Redis under load, let parts fail, and print what 
 hostile: ## Attack a broker and two nodes with clients that have the public key alone (MINUTES=10)
 	@$(scripts)/install.sh test
 	@$(scripts)/hostile.sh
+
+prove: ## Run all proofs too long for `make test`, and print a table of their results (PARTS=, SEEDS=)
+	@$(scripts)/install.sh test
+	@$(scripts)/prove.sh
 
 docs: ## Build the guides as a site with search, and the Swift reference, in site/ (ONLY=guides)
 	@$(scripts)/install.sh docs
