@@ -85,7 +85,7 @@ let package = Package(
         ),
         .target(
             name: "Broker",
-            dependencies: ["PusherProtocol", "WebSocket", "Primitives"],
+            dependencies: ["PusherProtocol", "Primitives"],
             swiftSettings: strict
         ),
 
