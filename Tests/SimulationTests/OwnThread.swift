@@ -23,15 +23,18 @@ func onOwnThread<Result: Sendable>(
 ///
 /// - Parameters:
 ///   - seeds: The seeds.
+///   - first: The seed to begin with, if the ones before are known to violate nothing; they are played at the end.
 ///   - play: Plays one seed, and returns what it violates.
 /// - Returns: The first violation, with its seed; `nil` if there is none.
 /// - Throws: The system's error.
 func firstViolation(
     _ seeds: ClosedRange<UInt64>,
+    from first: UInt64? = nil,
     _ play: @escaping @Sendable (UInt64) throws -> Violation?
 ) async throws -> (seed: UInt64, violation: Violation)? {
     try await onOwnThread {
-        for seed in seeds {
+        let first = first ?? seeds.lowerBound
+        for seed in Array(first...seeds.upperBound) + Array(seeds.lowerBound..<first) {
             if let violation = try play(seed) { return (seed, violation) }
         }
         return nil

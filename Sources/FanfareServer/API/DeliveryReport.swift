@@ -61,7 +61,7 @@ struct DeliveryReport {
         json.endObject()
     }
 
-    private func write(_ connection: DeliveryFindings.Connection, to json: inout JSONWriter) {
+    private func write(_ connection: DeliveryFindings.Outcome, to json: inout JSONWriter) {
         let record = connection.record
         json.beginObject()
         write("socket_id", record.socketID, to: &json)

@@ -19,7 +19,7 @@ package struct DeliverySearch: Sendable {
 /// The result of a search in the records of a shard.
 package struct DeliveryFindings: Sendable {
     /// The outcome of a message for one connection.
-    struct Connection: Sendable {
+    struct Outcome: Sendable {
         let record: ConnectionRecord
         let verdict: DeliveryVerdict
         /// The subscription that proves the verdict.
@@ -30,7 +30,7 @@ package struct DeliveryFindings: Sendable {
     static var connectionsMax: Int { 100 }
 
     /// The connections, in the order of their beginnings.
-    var connections: [Connection] = []
+    var connections: [Outcome] = []
     /// The number of clients with each verdict.
     var counts: [DeliveryVerdict: Int] = [:]
 
@@ -50,7 +50,7 @@ package struct DeliveryFindings: Sendable {
             }
         } else if connections.count < Self.connectionsMax {
             connections.append(
-                Connection(record: record, verdict: verdict, subscription: subscription)
+                Outcome(record: record, verdict: verdict, subscription: subscription)
             )
         }
     }
