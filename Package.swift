@@ -144,11 +144,19 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "Shard",
+            dependencies: [
+                "BrokerConfiguration", "Broker", "PusherProtocol", "HTTP1", "Net", "Digests",
+                "Primitives", .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
             name: "FanfareServer",
             dependencies: [
-                "BrokerConfiguration", "Net", "HTTP1", "HTTPServer", "WebSocket", "PusherProtocol",
-                "Broker", "Digests", "Primitives", "Webhooks", "Archive", "BrowserClient", "Redis",
-                "RESP",
+                "Shard", "BrokerConfiguration", "Net", "HTTP1", "HTTPServer", "WebSocket",
+                "PusherProtocol", "Broker", "Digests", "Primitives", "Webhooks", "Archive",
+                "BrowserClient", "Redis", "RESP",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
@@ -475,9 +483,9 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "FanfareServer", "BrokerConfiguration", "Archive", "Broker", "HTTPServer", "Net",
-                "CLinux", "WebSocket", "PusherProtocol", "Digests", "TestRandom", "Redis", "RESP",
-                "RedisModel", "Webhooks",
+                "Shard", "FanfareServer", "BrokerConfiguration", "Archive", "Broker", "HTTPServer",
+                "Net", "CLinux", "WebSocket", "PusherProtocol", "Digests", "TestRandom", "Redis",
+                "RESP", "RedisModel", "Webhooks",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/Simulation",
@@ -604,8 +612,8 @@ let package = Package(
         .testTarget(
             name: "FanfareServerTests",
             dependencies: [
-                "FanfareServer", "BrokerConfiguration", "Simulation", "Webhooks", "Archive",
-                "SQLite", "BrowserClient", "Net", "HTTP1", "HTTPServer", "WebSocket",
+                "Shard", "FanfareServer", "BrokerConfiguration", "Simulation", "Webhooks",
+                "Archive", "SQLite", "BrowserClient", "Net", "HTTP1", "HTTPServer", "WebSocket",
                 "PusherProtocol", "Broker", "Digests", "TestFiles", "TestPorts", "TestRandom",
                 "TestRedis", "Redis", "RESP",
                 .product(name: "Logging", package: "swift-log"),

@@ -112,8 +112,8 @@ package final class Archive: MessageArchive {
     /// Opens the file, and returns its contents; a malformed file is set aside and replaced by a new one.
     ///
     /// - Throws: ``ArchiveError``: another broker uses the file, or it cannot be opened.
-    package func open() async throws(ArchiveError) -> ArchiveFile.Contents {
-        let result: Result<ArchiveFile.Contents, ArchiveError> = await onQueue { archive in
+    package func open() async throws(ArchiveError) -> ArchiveContents {
+        let result: Result<ArchiveContents, ArchiveError> = await onQueue { archive in
             do throws(ArchiveError) {
                 return .success(try archive.openFile())
             } catch {
@@ -123,7 +123,7 @@ package final class Archive: MessageArchive {
         return try result.get()
     }
 
-    private func openFile() throws(ArchiveError) -> ArchiveFile.Contents {
+    private func openFile() throws(ArchiveError) -> ArchiveContents {
         do {
             confined.lock = try DatabaseLock(database: settings.file.path)
             confined.fileLock = try DatabaseFileLock(path: settings.file.path)
@@ -159,7 +159,7 @@ package final class Archive: MessageArchive {
         }
     }
 
-    private func openOrRenew() throws -> (ArchiveFile, ArchiveFile.Contents) {
+    private func openOrRenew() throws -> (ArchiveFile, ArchiveContents) {
         do {
             let file = try ArchiveFile(settings.file)
             // A page that cannot be read is found here at the latest.

@@ -1,12 +1,12 @@
-internal import Broker
+package import Broker
 internal import Primitives
 internal import PusherProtocol
 internal import SQLite
 
 extension ArchiveFile {
     /// Reads the streams, keys and sessions, without the keys that have expired by `now`, in milliseconds since 1970.
-    package func contents(at now: Int64) throws -> Contents {
-        var contents = Contents()
+    package func contents(at now: Int64) throws -> ArchiveContents {
+        var contents = ArchiveContents()
         var addresses: Set<ChannelAddress> = []
         var refused: [Int64] = []
         try connection.forEachRow(

@@ -1,5 +1,5 @@
+public import Broker
 internal import Primitives
-public import Webhooks
 
 /// One webhook endpoint of an app.
 public struct WebhookConfiguration: Sendable, Hashable {

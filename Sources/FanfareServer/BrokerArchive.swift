@@ -85,3 +85,14 @@ extension BrokerServer {
         }
     }
 }
+
+extension Archive.Settings {
+    /// The settings that the configuration describes; `nil` without a file.
+    init?(_ configuration: Configuration.Recovery) {
+        guard let path = configuration.database else { return nil }
+        var file = ArchiveFile.Settings(path: path)
+        file.syncsAlways = configuration.sync == .power
+        file.byteCountMax = configuration.databaseBytesMax
+        self.init(file)
+    }
+}

@@ -2,6 +2,7 @@ public import BrokerConfiguration
 import Digests
 import Logging
 import Net
+public import Shard
 import Synchronization
 
 extension BrokerServer {

@@ -5,6 +5,7 @@ import Glibc
 public import Logging
 internal import Metrics
 public import Net
+internal import Shard
 import Synchronization
 import Webhooks
 

@@ -4,6 +4,7 @@ import HTTP1
 package import HTTPServer
 import Net
 import PusherProtocol
+import Shard
 
 /// Routes the requests of a shard: HTTP requests to the API and the browser files, upgrades to the gateway.
 final class RequestRouter: HTTPResponder {
@@ -71,6 +72,16 @@ final class RequestRouter: HTTPResponder {
     /// Opens a WebSocket; all other requests have receivers of their own, or are answered by `decide(on:of:)`.
     func respond(to head: RequestHead, body: Span<UInt8>, on exchange: HTTPExchange) {
         gateway.open(head, exchange)
+    }
+}
+
+extension ServerSettings {
+    /// The times of HTTP requests, with a ``HTTPTimeouts/grace`` in proportion to the longest idle time.
+    fileprivate var httpTimeouts: HTTPTimeouts {
+        var httpTimeouts = configuration.httpTimeouts
+        let idleSeconds = httpTimeouts.idle.components.seconds
+        httpTimeouts.grace = .seconds(min(15, max(2, idleSeconds / 5)))
+        return httpTimeouts
     }
 }
 

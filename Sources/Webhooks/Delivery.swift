@@ -1,3 +1,5 @@
+internal import Broker
+
 /// A webhook: a request that is repeated until it succeeds or is abandoned.
 struct Delivery: Sendable, Equatable {
     /// The same for all attempts, and unique in this broker.

@@ -1,4 +1,4 @@
-internal import Broker
+public import Broker
 internal import HTTPClient
 internal import Primitives
 public import PusherProtocol
@@ -16,12 +16,10 @@ public struct WebhookEndpoint: Sendable, Equatable {
     public let url: String
     /// The URL to show, without parts that may be secret.
     public var shownURL: String { url.withoutURLSecrets }
+    /// The webhooks that it receives.
+    public let filter: WebhookFilter
     /// The kinds of webhooks; official libraries fail on unknown kinds, so only these are sent.
-    public let kinds: Set<WebhookKind>
-    /// The prefix of its channels' names; empty for all.
-    public let channelPrefix: String
-    /// The suffix of its channels' names; empty for all.
-    public let channelSuffix: String
+    public var kinds: Set<WebhookKind> { filter.kinds }
     /// Headers added to each request, by name.
     public let headers: [String: String]
     /// Whether a request may contain several events.
@@ -49,9 +47,11 @@ public struct WebhookEndpoint: Sendable, Equatable {
         guard !kinds.isEmpty else { throw .noKinds }
         try Self.check(headers: headers)
         self.url = url
-        self.kinds = kinds
-        self.channelPrefix = channelPrefix
-        self.channelSuffix = channelSuffix
+        filter = WebhookFilter(
+            kinds: kinds,
+            channelPrefix: channelPrefix,
+            channelSuffix: channelSuffix
+        )
         self.headers = headers
         self.isBatched = isBatched
     }
@@ -71,10 +71,7 @@ public struct WebhookEndpoint: Sendable, Equatable {
 
     /// Whether the endpoint receives webhooks of a kind about a channel.
     public func accepts(_ kind: WebhookKind, on channel: ChannelName) -> Bool {
-        guard kinds.contains(kind) else { return false }
-        let name = channel.text.utf8
-        return name.starts(with: channelPrefix.utf8)
-            && name.reversed().starts(with: channelSuffix.utf8.reversed())
+        filter.accepts(kind, on: channel)
     }
 
     private static func check(url: String) throws(WebhookEndpointFault) {

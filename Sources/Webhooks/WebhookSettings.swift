@@ -1,3 +1,4 @@
+public import Broker
 public import PusherProtocol
 
 /// The settings of a broker's webhooks.

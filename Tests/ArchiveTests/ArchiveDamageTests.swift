@@ -67,7 +67,7 @@ struct ArchiveDamageTests {
     /// Opens a file, sets it aside if it is malformed, and checks that a client that got `serial` gets all or a gap.
     private func check(_ path: String, _ comment: Comment) throws {
         var file: ArchiveFile
-        var contents: ArchiveFile.Contents
+        var contents: ArchiveContents
         do {
             file = try ArchiveFile(settings(path))
             contents = try file.contents(at: 0)

@@ -41,7 +41,7 @@ import Testing
     func isShort(walk: String, fileCounts: ClosedRange<Int>, shardFilesMax: Int) {
         let files = Set(Self.stops.filter { $0.walk == walk }.map(\.file))
         #expect(fileCounts ~= files.count)
-        #expect(files.count { $0.hasPrefix("FanfareServer/Shard/") } <= shardFilesMax)
+        #expect(files.count { $0.hasPrefix("Shard/") } <= shardFilesMax)
     }
 
     @Test(arguments: stops)

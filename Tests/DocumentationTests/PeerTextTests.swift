@@ -8,7 +8,7 @@ import Testing
     /// The modules that read what peers send.
     private static let modules = [
         "Archive", "Broker", "FanfareServer", "HTTP1", "HTTPServer", "Net", "Primitives",
-        "PusherProtocol", "RESP", "Redis", "ServerLog", "WebSocket", "Webhooks",
+        "PusherProtocol", "RESP", "Redis", "ServerLog", "Shard", "WebSocket", "Webhooks",
     ]
 
     /// Files whose texts are the operator's, the program's or of a checked form, and why.
@@ -23,7 +23,6 @@ import Testing
         "FanfareServer/Console/ConsoleRequest.swift": "a page of the program",
         "FanfareServer/Console/ConsoleRouter.swift": "a path and an authority, which are ASCII",
         "FanfareServer/Metrics/PrometheusRegistry.swift": "the labels of metrics",
-        "FanfareServer/ServerSettings.swift": "files of the kernel",
         "Net/Sockets/AddressRange.swift": "the operator's",
         "Net/TLS/DevelopmentCertificate.swift": "the operator's",
         "Redis/Address/RedisURL.swift": "the operator's",
@@ -31,6 +30,7 @@ import Testing
         "Redis/Connection/RedisError.swift": "at most 500 bytes",
         "Redis/Connection/RedisServer.swift": "the INFO of Redis",
         "Redis/RedisCluster/Redirection.swift": "at most 500 bytes",
+        "Shard/ServerSettings.swift": "files of the kernel",
         "Webhooks/WebhookEndpoint.swift": "the operator's",
         "Webhooks/WebhookQueueSchema.swift": "channel names, which are ASCII",
     ]

@@ -5,6 +5,7 @@ import PusherProtocol
 import Testing
 
 @testable import FanfareServer
+@testable import Shard
 
 @Suite("The log of what the broker does") struct ActivityLogTests {
     /// Runs a broker with a log of these levels.

@@ -5,6 +5,7 @@ import Simulation
 import Testing
 
 @testable import FanfareServer
+@testable import Shard
 
 @Suite("Long lists of channels, GET /apps/{id}/channels") struct ChannelListTests {
     private func request(_ parameters: [(String, String)] = []) -> SignedRequest {

@@ -3,6 +3,7 @@ import PusherProtocol
 import Testing
 
 @testable import FanfareServer
+@testable import Shard
 
 @Suite("The channels of a shard") struct ChannelTableTests {
     private func address(_ name: String, app: String = "1") throws -> ChannelAddress {

@@ -5,6 +5,7 @@ import PusherProtocol
 import Testing
 
 @testable import FanfareServer
+@testable import Shard
 
 @Suite("Addresses of clients") struct ClientAddressTests {
     private func address(_ ip: String) throws -> ClientAddress {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import FanfareServer
+@testable import Shard
 
 @Suite("The liveness of clients") struct LivenessTests {
     private let settings = Liveness.Settings(activityTimeout: 120, pongTimeout: 30)

@@ -5,6 +5,7 @@ import PusherProtocol
 import Testing
 
 @testable import FanfareServer
+@testable import Shard
 
 @Suite("The log of what clients have missed") struct LossLogTests {
     @Test("A gap is logged with channel, connection, reason and number")

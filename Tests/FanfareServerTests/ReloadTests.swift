@@ -3,6 +3,7 @@ import BrokerConfiguration
 import Testing
 
 @testable import FanfareServer
+@testable import Shard
 
 extension TestBroker {
     /// The configuration of this broker with other apps.

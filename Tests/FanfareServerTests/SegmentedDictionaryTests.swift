@@ -2,6 +2,7 @@ import PusherProtocol
 import Testing
 
 @testable import FanfareServer
+@testable import Shard
 
 @Suite("Dictionaries of many segments") struct SegmentedDictionaryTests {
     @Test("It is a dictionary, while it grows and shrinks", arguments: [100, 5_000])

@@ -2,6 +2,7 @@ import Net
 import Testing
 
 @testable import FanfareServer
+@testable import Shard
 
 @Suite("The times from the beginning of turns until their events are sent") struct SendTimesTests {
     @Test("The longest turn with an event counts, once")

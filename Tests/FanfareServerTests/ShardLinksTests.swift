@@ -4,6 +4,7 @@ import PusherProtocol
 import Testing
 
 @testable import FanfareServer
+@testable import Shard
 
 @Suite("The links between shards") struct ShardLinksTests {
     @Test("Messages arrive in order, after a dispatch, at their shard")

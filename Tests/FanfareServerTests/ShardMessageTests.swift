@@ -1,6 +1,7 @@
 import Testing
 
 @testable import FanfareServer
+@testable import Shard
 
 @Suite("Messages between shards") struct ShardMessageTests {
     @Test("Rare messages do not increase the size of event messages")

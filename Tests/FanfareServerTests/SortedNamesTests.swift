@@ -3,6 +3,7 @@ import TestRandom
 import Testing
 
 @testable import FanfareServer
+@testable import Shard
 
 @Suite("Sorted channel names") struct SortedNamesTests {
     private func texts(

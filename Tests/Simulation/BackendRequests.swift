@@ -1,5 +1,5 @@
-import FanfareServer
 import Net
+import Shard
 
 /// Requests of backends, and their effect on the reference model.
 extension World {

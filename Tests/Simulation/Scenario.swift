@@ -1,7 +1,7 @@
 import Broker
 import BrokerConfiguration
-import FanfareServer
 import Net
+import Shard
 import WebSocket
 
 /// The configuration of a simulated app, as the reference model has it.

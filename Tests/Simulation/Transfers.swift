@@ -1,4 +1,4 @@
-import FanfareServer
+import Shard
 
 /// Transfers of bytes and messages, and the passage of time.
 extension World {

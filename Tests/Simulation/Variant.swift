@@ -1,4 +1,4 @@
-import FanfareServer
+import Shard
 import TestRandom
 
 /// A broker with an injected bug, for testing that the simulation detects it.

@@ -1,6 +1,6 @@
 import BrokerConfiguration
-import FanfareServer
 import Net
+import Shard
 import TestRandom
 
 /// A user of an app.

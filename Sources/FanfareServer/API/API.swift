@@ -5,6 +5,7 @@ import HTTPServer
 import Net
 import Primitives
 import PusherProtocol
+import Shard
 
 /// The broker's HTTP API on one shard: accepts or refuses requests by their heads.
 ///

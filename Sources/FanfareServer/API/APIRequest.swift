@@ -2,6 +2,7 @@ import Broker
 import HTTP1
 import HTTPServer
 import PusherProtocol
+import Shard
 
 /// A request to the HTTP API whose head was accepted; processes its body.
 final class APIRequest: HTTPContentReceiver {

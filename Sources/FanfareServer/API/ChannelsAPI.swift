@@ -3,6 +3,7 @@ import HTTP1
 import HTTPServer
 import Primitives
 import PusherProtocol
+import Shard
 
 /// `GET /apps/{id}/channels`, `/channels/{name}` and `/channels/{name}/users`: the queries of backends.
 struct ChannelsAPI {
@@ -21,7 +22,12 @@ struct ChannelsAPI {
             countsSubscriptions: app.countsSubscriptions,
             limits: app.limits.texts
         )
-        core.listings.list(query, of: app.id, exchange)
+        core.listings.list(query, of: app.id, isOpen: { exchange.isOpen }) { answer in
+            switch answer {
+            case .success(let list): exchange.respond(.json(list))
+            case .failure(let error): exchange.respond(Response(refusal: error))
+            }
+        }
     }
 
     /// Answers with the attributes of one channel; a vacant channel is not an error.

@@ -3,6 +3,7 @@ import HTTP1
 import HTTPServer
 import Primitives
 import PusherProtocol
+import Shard
 
 /// `GET /apps/{id}/channels/{name}/messages/{serial}/delivery`: why somebody did not get a message.
 struct DeliveryAPI {
@@ -132,14 +133,4 @@ extension APIError {
 
     /// The error of a request with a wrong value.
     fileprivate init(invalid message: String) { self.init(status: 400, message: message) }
-}
-
-extension APIError {
-    /// The error of a query that a cluster's Redis does not answer.
-    static var redisUnreadable: APIError {
-        APIError(
-            status: 503,
-            message: "Redis cannot be read at present: try again in a second"
-        )
-    }
 }

@@ -1,5 +1,6 @@
 import Broker
 import PusherProtocol
+import Shard
 
 /// The answer to the question what became of a message.
 struct DeliveryReport {
@@ -61,7 +62,7 @@ struct DeliveryReport {
         json.endObject()
     }
 
-    private func write(_ connection: DeliveryFindings.Outcome, to json: inout JSONWriter) {
+    private func write(_ connection: DeliveryFindings.Finding, to json: inout JSONWriter) {
         let record = connection.record
         json.beginObject()
         write("socket_id", record.socketID, to: &json)

@@ -4,6 +4,7 @@ import HTTP1
 import HTTPServer
 import Net
 import PusherProtocol
+import Shard
 
 /// `POST /apps/{id}/events` and `/batch_events`: the triggers of backends.
 ///

@@ -3,6 +3,7 @@ import HTTP1
 import HTTPServer
 import Primitives
 import PusherProtocol
+import Shard
 
 /// A resource of the broker's HTTP API: a row of the table in `Routes.swift`.
 final class Route: Sendable {

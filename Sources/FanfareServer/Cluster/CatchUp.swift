@@ -2,6 +2,7 @@ import Broker
 import PusherProtocol
 import RESP
 import Redis
+import Shard
 
 // After a loss of the connection: what was published meanwhile is read, or its subscribers are notified.
 extension SharedChannels {

@@ -3,6 +3,7 @@ import Primitives
 import PusherProtocol
 import RESP
 import Redis
+import Shard
 
 // Attaching the node to a channel, and the state of the channel in Redis at that time.
 extension SharedChannels {

@@ -4,6 +4,7 @@ import Primitives
 import PusherProtocol
 import RESP
 import Redis
+import Shard
 
 // The number of a channel's subscriptions, and the end of the last one.
 extension SharedChannels {

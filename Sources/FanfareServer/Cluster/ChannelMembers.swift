@@ -2,6 +2,7 @@ import Broker
 import PusherProtocol
 import RESP
 import Redis
+import Shard
 
 /// The members of presence channels: Redis has those of all nodes, and announces arrivals and departures.
 ///

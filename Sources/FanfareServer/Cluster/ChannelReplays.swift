@@ -3,6 +3,7 @@ import Net
 import PusherProtocol
 import RESP
 import Redis
+import Shard
 
 /// Replays of messages that clients have missed and that are not in this node's memory.
 final class ChannelReplays {

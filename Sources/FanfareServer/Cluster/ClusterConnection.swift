@@ -1,6 +1,7 @@
 import Net
 import RESP
 import Redis
+import Shard
 
 // The connection to the primary of a store.
 extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {

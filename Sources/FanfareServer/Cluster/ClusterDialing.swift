@@ -1,5 +1,6 @@
 import Net
 import Redis
+import Shard
 import Synchronization
 
 extension ClusterStore {

@@ -3,8 +3,8 @@ import BrokerConfiguration
 import Primitives
 import RESP
 import Redis
+package import Shard
 import Synchronization
-import Webhooks
 
 /// A home shard's part in a cluster: what Redis decides for all nodes about the shard's channels, users and sessions.
 ///
@@ -188,15 +188,15 @@ final class ClusterHome {
     var reading: ClusterReading {
         let stores = partitions.stores
         let (leaderships, waitingWebhooks) = leader.counts
-        return ClusterReading(
-            connections: stores.count(where: \.isOpen),
-            attachedChannels: channels.remotes.attachedCount,
-            waitingBytes: stores.reduce(0) { $0 + $1.waitingByteCount },
-            roundTripMicroseconds: partitions.roundTripMicroseconds,
-            leaderships: leaderships,
-            waitingWebhooks: waitingWebhooks,
-            counts: partitions.counts
-        )
+        var reading = ClusterReading()
+        reading.connections = stores.count(where: \.isOpen)
+        reading.attachedChannels = channels.remotes.attachedCount
+        reading.waitingBytes = stores.reduce(0) { $0 + $1.waitingByteCount }
+        reading.roundTripMicroseconds = partitions.roundTripMicroseconds
+        reading.leaderships = leaderships
+        reading.waitingWebhooks = waitingWebhooks
+        reading.counts = partitions.counts
+        return reading
     }
 }
 

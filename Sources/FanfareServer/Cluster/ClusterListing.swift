@@ -1,4 +1,5 @@
 import PusherProtocol
+import Shard
 
 /// A portion of an app's occupied channels on all nodes whose home is this shard, as read from Redis.
 final class ClusterListing {

@@ -2,6 +2,7 @@ import Broker
 import Primitives
 import PusherProtocol
 import Redis
+import Shard
 
 /// A message on its way to Redis.
 struct OutgoingMessage {

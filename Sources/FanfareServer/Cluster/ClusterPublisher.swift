@@ -3,7 +3,7 @@ import Net
 import Primitives
 import PusherProtocol
 import Redis
-import Webhooks
+import Shard
 
 /// Publishes the events of a shard: from their channel's home to its store, and their outcomes to their publishers.
 final class ClusterPublisher {
@@ -172,8 +172,8 @@ final class ClusterPublisher {
     /// The webhook body of a client event; `nil` if no endpoint requests it.
     private func webhook(of event: ProposedEvent, on address: ChannelAddress) -> [UInt8]? {
         guard case .clientEvent = event else { return nil }
-        let endpoints = context.registry.webhookEndpoints[address.app] ?? []
-        guard endpoints.contains(where: { $0.accepts(.clientEvent, on: address.name) }) else {
+        let filters = context.registry.webhooks[address.app] ?? []
+        guard filters.contains(where: { $0.accepts(.clientEvent, on: address.name) }) else {
             return nil
         }
         return WebhookBody.object(event.published, on: address.name)

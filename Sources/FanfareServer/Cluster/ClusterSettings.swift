@@ -1,10 +1,11 @@
+package import Broker
 package import BrokerConfiguration
 import Glibc
 package import Logging
 package import Net
 import Primitives
 import Redis
-package import Webhooks
+import Shard
 
 /// The settings of the cluster for all shards of a node, computed once from the configuration.
 package final class ClusterSettings: Sendable {

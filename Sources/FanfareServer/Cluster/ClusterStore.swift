@@ -1,6 +1,7 @@
 import Broker
 import Net
 import Redis
+import Shard
 
 /// A shard's connection to one store: a Redis primary with its replicas, which has some of the shard's partitions.
 ///

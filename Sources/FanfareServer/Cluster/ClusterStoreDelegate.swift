@@ -1,5 +1,6 @@
 import RESP
 import Redis
+import Shard
 
 /// Does what follows from a store's connection, replies and messages.
 protocol ClusterStoreDelegate: AnyObject {

@@ -1,6 +1,7 @@
 import Net
 import RESP
 import Redis
+import Shard
 
 /// The heartbeats of the node in its partitions, and what is done with each of them.
 final class Heartbeats {

@@ -2,6 +2,7 @@ import Broker
 import PusherProtocol
 import RESP
 import Redis
+import Shard
 
 // Queries for kept messages: any node answers for all, from the channel's stream in Redis.
 extension SharedQueries {

@@ -1,6 +1,7 @@
 import Net
 import RESP
 import Redis
+import Shard
 
 // Without a store the node does not serve the store's partitions: events wait, and then they are refused. Later the
 // clients with channels there are closed, so that they reconnect to another node. A store whose memory is full refuses

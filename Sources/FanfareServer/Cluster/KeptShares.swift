@@ -1,6 +1,7 @@
 import Broker
 import RESP
 import Redis
+import Shard
 
 /// The shares that this shard's partitions have in the limits of kept data.
 ///

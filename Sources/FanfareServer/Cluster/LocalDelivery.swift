@@ -1,6 +1,7 @@
 import Broker
 import PusherProtocol
 import Redis
+import Shard
 
 /// Delivers what Redis decides about channels to this node's subscribers, in order.
 final class LocalDelivery {

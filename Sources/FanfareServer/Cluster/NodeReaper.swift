@@ -1,5 +1,6 @@
 import RESP
 import Redis
+import Shard
 
 /// Removes the data of nodes that have ended: the first node to notice does it, and a node that stops removes its own.
 final class NodeReaper {

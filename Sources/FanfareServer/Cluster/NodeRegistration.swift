@@ -1,6 +1,7 @@
 import Broker
 import RESP
 import Redis
+import Shard
 import Synchronization
 
 /// Learns that the node is registered in partitions, or is not, at stores to which they are on their way.

@@ -3,7 +3,7 @@ import Net
 import Primitives
 import RESP
 import Redis
-import Webhooks
+import Shard
 
 /// The state of a node as the leader of a partition.
 struct Leadership {

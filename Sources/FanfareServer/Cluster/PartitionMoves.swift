@@ -1,5 +1,6 @@
 import Net
 import Redis
+import Shard
 
 /// Moves partitions between the servers of a Redis Cluster, as their slots move.
 final class PartitionMoves {

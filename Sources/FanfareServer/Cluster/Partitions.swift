@@ -3,6 +3,7 @@ import Net
 import PusherProtocol
 import RESP
 import Redis
+import Shard
 
 /// A partition whose channels, users and sessions have their home on this shard.
 final class Partition {

@@ -1,5 +1,6 @@
 import Broker
 import Redis
+import Shard
 
 /// A query of a backend for channels whose home is this shard, which Redis answers for all nodes.
 final class PendingQuery {

@@ -2,6 +2,7 @@ import Broker
 import Primitives
 import PusherProtocol
 import Redis
+import Shard
 
 /// A subscription that waits for Redis.
 struct PendingSubscription {

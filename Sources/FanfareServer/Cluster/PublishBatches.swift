@@ -1,6 +1,7 @@
 import Primitives
 import RESP
 import Redis
+import Shard
 
 // The messages of a turn, in batches; in a Redis Cluster each of one partition.
 extension ClusterPublisher {

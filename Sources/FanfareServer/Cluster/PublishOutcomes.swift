@@ -2,6 +2,7 @@ import Broker
 import PusherProtocol
 import RESP
 import Redis
+import Shard
 
 // The outcomes of messages: from Redis to their publishers.
 extension ClusterPublisher {

@@ -1,6 +1,7 @@
 import Broker
 import PusherProtocol
 import Redis
+import Shard
 
 /// The channels that this node follows: those with subscribers here, and those that had some until recently.
 final class RemoteChannels {

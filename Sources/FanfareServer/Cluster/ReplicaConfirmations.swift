@@ -1,6 +1,7 @@
 import Net
 import Primitives
 import Redis
+import Shard
 
 /// Messages that a store's primary has executed for this shard, until enough replicas have them too.
 ///

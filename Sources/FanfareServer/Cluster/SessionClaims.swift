@@ -4,6 +4,7 @@ import Primitives
 import PusherProtocol
 import RESP
 import Redis
+import Shard
 
 // Claims: a connection becomes the owner of its session, wherever the former owner was connected.
 //

@@ -4,6 +4,7 @@ import Primitives
 import PusherProtocol
 import RESP
 import Redis
+import Shard
 
 // Storing sessions: when their connections end or yield, and while they are open.
 extension SharedSessions {

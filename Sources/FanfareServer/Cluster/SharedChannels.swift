@@ -4,6 +4,7 @@ import Primitives
 import PusherProtocol
 import RESP
 import Redis
+import Shard
 
 /// The channels whose home is this shard.
 ///

@@ -2,6 +2,7 @@ import Broker
 import PusherProtocol
 import RESP
 import Redis
+import Shard
 
 /// The lists of occupied channels whose home is this shard: one at a time is read from Redis, a few partitions each
 /// turn.

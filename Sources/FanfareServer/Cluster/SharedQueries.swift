@@ -4,6 +4,7 @@ import Primitives
 import PusherProtocol
 import RESP
 import Redis
+import Shard
 
 /// The queries of backends for channels whose home is this shard: any node answers for all nodes, from Redis.
 final class SharedQueries {

@@ -2,7 +2,7 @@ import Broker
 import Net
 import PusherProtocol
 import Redis
-import Webhooks
+import Shard
 
 /// The rules of channels in the form that the scripts need, from the apps' configuration.
 final class SharedRules {
@@ -75,8 +75,8 @@ final class SharedRules {
     private func reportedChanges(of address: ChannelAddress) -> ChannelRules.Webhooks {
         var changes: ChannelRules.Webhooks = []
         guard address.name.kind != .serverToUser else { return changes }
-        for endpoint in context.registry.webhookEndpoints[address.app] ?? [] {
-            for kind in endpoint.kinds where endpoint.accepts(kind, on: address.name) {
+        for filter in context.registry.webhooks[address.app] ?? [] {
+            for kind in filter.kinds where filter.accepts(kind, on: address.name) {
                 switch kind {
                 // An arrival cancels a departure, so both are recorded.
                 case .channelOccupied, .channelVacated: changes.insert(.occupancy)

@@ -5,6 +5,7 @@ import Primitives
 import PusherProtocol
 import RESP
 import Redis
+import Shard
 
 /// The sessions of stock clients with a token whose home is this shard.
 ///

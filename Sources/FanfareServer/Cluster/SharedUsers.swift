@@ -1,6 +1,7 @@
 import Broker
 import RESP
 import Redis
+import Shard
 
 /// The signed-in users whose home is this shard.
 ///

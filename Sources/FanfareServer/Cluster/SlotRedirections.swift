@@ -1,5 +1,6 @@
 import RESP
 import Redis
+import Shard
 
 // A Redis Cluster: each partition is at the primary of its slot, and moves with it.
 extension PartitionMoves: RedisClusterWatchDelegate {

@@ -2,6 +2,7 @@ import Broker
 import Primitives
 import PusherProtocol
 import Redis
+import Shard
 
 // Subscriptions: the node is attached to a channel while it has subscribers.
 //

@@ -1,6 +1,7 @@
 import Broker
 import RESP
 import Redis
+import Shard
 
 /// What the nodes use of the limits of an app on all nodes together, as they report it to each other.
 ///

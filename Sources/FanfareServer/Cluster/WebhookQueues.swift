@@ -1,7 +1,7 @@
 import Broker
 import RESP
 import Redis
-import Webhooks
+import Shard
 
 // The queues of webhooks of the partitions that this node leads.
 extension PartitionLeader {
@@ -11,7 +11,7 @@ extension PartitionLeader {
     /// The event that a record of the queue describes; `nil` if the app is unknown or has no webhooks.
     func queuedEvent(_ record: WebhookRecord, in queue: Int) -> QueuedEvent? {
         guard let address = rules.address(of: record.channel),
-            context.registry.webhookEndpoints[address.app] != nil
+            context.registry.webhooks[address.app] != nil
         else { return nil }
         let rest = String(decoding: record.rest, as: UTF8.self)
         let content: QueuedEvent.Content

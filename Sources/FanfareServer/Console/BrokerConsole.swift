@@ -7,6 +7,7 @@ import Glibc
 import Logging
 import Net
 import PusherProtocol
+import Shard
 import Synchronization
 import Webhooks
 

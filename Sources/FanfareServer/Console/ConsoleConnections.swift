@@ -3,6 +3,7 @@ import HTTP1
 import Logging
 import Primitives
 import PusherProtocol
+import Shard
 
 /// The connections that the console lists and closes.
 extension BrokerConsole {

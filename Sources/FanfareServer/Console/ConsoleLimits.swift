@@ -2,6 +2,7 @@ import Broker
 import BrokerConfiguration
 import HTTP1
 import PusherProtocol
+import Shard
 import Webhooks
 
 /// The limits and the configuration that the console shows.

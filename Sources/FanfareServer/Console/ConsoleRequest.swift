@@ -4,6 +4,7 @@ import HTTPServer
 import Logging
 import Net
 import PusherProtocol
+import Shard
 
 /// A request of the console's page with a form.
 final class ConsoleRequest: HTTPContentReceiver {
@@ -54,7 +55,7 @@ final class ConsoleRequest: HTTPContentReceiver {
         default: return exchange.respond(.text("id is missing, or not a number\n", status: 400))
         }
         let actor = console.actor(of: head, on: exchange.stream)
-        answers.answer(exchange) { [console] in
+        answers.answer(exchange.respond) { [console] in
             await console.withFile { console.change(change, by: actor) }
         }
     }

@@ -7,6 +7,7 @@ import Logging
 import Net
 import Primitives
 import PusherProtocol
+import Shard
 
 /// Routes the requests of the console's page: its files, its sign-in, and the API on behalf of the apps.
 final class ConsoleRouter {
@@ -180,7 +181,7 @@ private final class LaterAnswer: HTTPContentReceiver {
     }
 
     func respond(to head: RequestHead, body: Span<UInt8>, on exchange: HTTPExchange) {
-        answers.answer(exchange) { [console, make] in await make(console) }
+        answers.answer(exchange.respond) { [console, make] in await make(console) }
     }
 }
 

@@ -2,6 +2,7 @@ import Broker
 import Glibc
 import Net
 import PusherProtocol
+import Shard
 import Synchronization
 
 /// The load of the last hour: a ring of samples in memory.

@@ -3,6 +3,7 @@ import Digests
 import HTTP1
 import Net
 import PusherProtocol
+import Shard
 import Synchronization
 
 /// Who has signed in at the console: by its password, for twelve hours, with a cookie.

@@ -4,6 +4,7 @@ import Dispatch
 import HTTP1
 import Logging
 import PusherProtocol
+import Shard
 import Synchronization
 import Webhooks
 
@@ -38,16 +39,16 @@ extension BrokerConsole {
         writer.beginObject()
         writer.name("endpoints")
         writer.beginArray()
-        let apps = registry.webhookEndpoints.sorted { $0.key.text < $1.key.text }
-        for (app, endpoints) in apps {
+        let apps = registry.webhookApps.sorted { $0.id.text < $1.id.text }
+        for app in apps {
             var ordinals: [String: Int] = [:]
-            for endpoint in endpoints {
+            for endpoint in app.endpoints {
                 let ordinal = ordinals[endpoint.url, default: 0]
                 ordinals[endpoint.url] = ordinal + 1
                 let report = reports.first {
-                    $0.app == app && $0.url == endpoint.url && $0.ordinal == ordinal
+                    $0.app == app.id && $0.url == endpoint.url && $0.ordinal == ordinal
                 }
-                writer.write(endpoint, of: app, report)
+                writer.write(endpoint, of: app.id, report)
             }
         }
         writer.endArray()
@@ -152,7 +153,8 @@ extension JSONWriter {
         beginArray()
         for kind in endpoint.kinds.map(\.rawValue).sorted() { string(kind) }
         endArray()
-        members([("prefix", endpoint.channelPrefix), ("suffix", endpoint.channelSuffix)])
+        let filter = endpoint.filter
+        members([("prefix", filter.channelPrefix), ("suffix", filter.channelSuffix)])
         name("headers")
         beginArray()
         for header in endpoint.headers.keys.sorted() { string(header) }

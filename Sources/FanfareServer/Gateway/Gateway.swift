@@ -4,6 +4,7 @@ import HTTP1
 import HTTPServer
 import Net
 import PusherProtocol
+import Shard
 import WebSocket
 
 /// Upgrades clients to WebSocket, and closes those that are refused with a code.
@@ -23,10 +24,11 @@ final class Gateway {
         self.core = core
         self.servesPage = servesPage
         self.draining = draining
-        deflaters = SharedDeflaters(options: core.context.settings.deflate)
+        let deflate = DeflateOptions(core.context.settings.configuration.compression)
+        deflaters = SharedDeflaters(options: deflate)
         handshake = ServerHandshake(
             subprotocols: ["pusher-channels-protocol-7"],
-            deflate: core.context.settings.deflate
+            deflate: deflate
         )
     }
 
@@ -288,6 +290,20 @@ extension Response {
     init(refusal: HandshakeRefusal) {
         self = .text(refusal.description + "\n", status: Status(refusal.status))
         fields += refusal.fields.filter { $0.name != "Connection" }.map { Field($0.name, $0.value) }
+    }
+}
+
+extension DeflateOptions {
+    /// What the broker accepts of a client's offer; `nil` for no compression.
+    ///
+    /// Without context takeover, since each of tens of thousands of connections would keep a window.
+    fileprivate init?(_ configuration: Configuration.Compression) {
+        guard configuration.isEnabled else { return nil }
+        self.init(
+            serverNoContextTakeover: true,
+            clientNoContextTakeover: true,
+            compressionThreshold: configuration.threshold
+        )
     }
 }
 

@@ -1,6 +1,7 @@
 import Broker
 import Net
 import PusherProtocol
+import Shard
 import WebSocket
 
 /// A WebSocket that carries the messages of a connection.

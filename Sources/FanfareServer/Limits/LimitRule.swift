@@ -1,4 +1,5 @@
 import Broker
+import PusherProtocol
 
 /// What belongs to a limit: a row of the table in `LimitRules.swift`.
 struct LimitRule {
@@ -66,4 +67,14 @@ struct LimitRule {
 
     /// The effect of a refused subscription: `Session` counts it in ``Limit/faultRate``.
     static let refusedSubscription = "pusher:subscription_error; counts as a faulty message"
+}
+
+extension Limit {
+    /// The advice on how to raise the limit.
+    var advice: String { "raise \(rule.key) if this use is legitimate" }
+}
+
+extension Refusal {
+    /// The advice for the log and for observers.
+    var shownAdvice: String? { limit?.advice ?? advice }
 }

@@ -3,6 +3,7 @@ import Broker
 import BrokerConfiguration
 import Net
 import PusherProtocol
+import Shard
 
 extension Limit {
     /// The limit's key, audience, effect and usage: the source of the table in docs/limits.md and of log messages.

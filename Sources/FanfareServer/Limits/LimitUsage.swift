@@ -3,6 +3,7 @@ import Broker
 import BrokerConfiguration
 import Net
 import PusherProtocol
+import Shard
 
 /// How much of each limit is used, of those that count something that stays for a while.
 struct LimitUsage {

@@ -1,6 +1,7 @@
 import Broker
 import Logging
 import PusherProtocol
+import Shard
 import Synchronization
 
 /// Logs what the broker does: refusals at `info`, connections, subscriptions and events at `debug`, frames at `trace`.
@@ -73,7 +74,7 @@ final class ActivityLog: BrokerObserver {
         if omittedCount > 0 { metadata["omitted"] = "\(omittedCount)" }
         for (name, text) in [
             ("channel", refusal.channel), ("request", refusal.request),
-            ("reason", refusal.reason), ("advice", refusal.advice),
+            ("reason", refusal.reason), ("advice", refusal.shownAdvice),
         ] {
             metadata[name] = text.map { "\(registry.removingSecrets(from: $0, of: app))" }
         }

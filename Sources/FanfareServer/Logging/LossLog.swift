@@ -1,6 +1,7 @@
 import Broker
 import Logging
 import PusherProtocol
+import Shard
 
 /// Logs what clients have missed: gaps that they were told of, and queues that were dropped.
 ///

@@ -1,5 +1,6 @@
 import Archive
 import Broker
+import Shard
 import Webhooks
 
 /// A metric of the broker: its name, what Prometheus shows about it, and how its value is read.

@@ -1,5 +1,6 @@
 import Archive
 import Broker
+import Shard
 import Webhooks
 
 /// What the metrics are read from when Prometheus asks.

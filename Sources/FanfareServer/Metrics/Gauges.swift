@@ -1,5 +1,6 @@
 import Archive
 import Metrics
+import Shard
 import Webhooks
 
 /// Collects the metrics of all shards, only when they are queried.

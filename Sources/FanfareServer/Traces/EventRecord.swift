@@ -59,8 +59,8 @@ struct EventRecord {
         write("refused", socketID: refusal.socketID)
         for (name, text) in [
             ("channel", refusal.channel), ("subject", refusal.subject.rawValue),
-            ("reason", refusal.reason), ("advice", refusal.advice), ("address", refusal.address),
-            ("request", refusal.request),
+            ("reason", refusal.reason), ("advice", refusal.shownAdvice),
+            ("address", refusal.address), ("request", refusal.request),
         ] {
             write(name, text)
         }

@@ -3,6 +3,7 @@ import HTTP1
 import HTTPServer
 import Primitives
 import PusherProtocol
+import Shard
 
 /// `/apps/{id}/traces`: what happens in an app, for whoever has its secret.
 struct TracesAPI {
@@ -27,7 +28,7 @@ struct TracesAPI {
                     + "end one, or wait \(EventTraces.idleTime.components.seconds) seconds"
             )
         }
-        core.deferredAnswers.answer(exchange) {
+        core.deferredAnswers.answer(exchange.respond) {
             await traces.updateObservers()
             var writer = JSONWriter()
             writer.beginObject()
@@ -48,7 +49,7 @@ struct TracesAPI {
         let trace = try trace(id)
         guard let traces else { throw APIError(noTrace: id) }
         traces.end(trace)
-        core.deferredAnswers.answer(exchange) {
+        core.deferredAnswers.answer(exchange.respond) {
             await traces.updateObservers()
             return .json(Array("{}".utf8))
         }

@@ -1,6 +1,7 @@
 import Broker
 import BrokerConfiguration
 import PusherProtocol
+import Shard
 import Webhooks
 
 extension WebhookSettings {
@@ -11,6 +12,11 @@ extension WebhookSettings {
         queueCountMax = configuration.queuedMax
         queueLengthMax = configuration.queuedBytesMax
     }
+}
+
+extension AppRegistry {
+    /// The apps that have webhooks.
+    var webhookApps: [WebhookApp] { configurations.compactMap { WebhookApp($0) } }
 }
 
 extension WebhookApp {

@@ -1,6 +1,7 @@
 import Broker
 import Logging
 import PusherProtocol
+import Shard
 import Webhooks
 
 /// Starts, changes and stops the webhooks of a broker, and passes the events of channels to them.

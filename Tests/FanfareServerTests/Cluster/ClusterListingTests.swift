@@ -3,6 +3,7 @@ import PusherProtocol
 import Testing
 
 @testable import FanfareServer
+@testable import Shard
 
 @Suite("Cluster: pages of a list of channels") struct ClusterListingTests {
     /// Lists all names of some partitions, and returns the most names that were read for one page.

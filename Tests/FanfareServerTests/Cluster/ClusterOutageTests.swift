@@ -5,6 +5,7 @@ import TestRedis
 import Testing
 
 @testable import FanfareServer
+@testable import Shard
 
 @Suite("Cluster: without Redis") struct ClusterOutageTests {
     private func health(_ node: TestBroker) async throws -> Answer {

@@ -9,6 +9,7 @@ import Simulation
 import Testing
 
 @testable import FanfareServer
+@testable import Shard
 
 /// What concerns many channels, or many clients of one, is done in portions: events wait for no more than one of them.
 @Suite("Cluster: portions") final class ClusterPortionTests {

@@ -4,6 +4,7 @@ import TestRedis
 import Testing
 
 @testable import FanfareServer
+@testable import Shard
 
 @Suite("Cluster: the list of its nodes", .timeLimit(.minutes(2))) struct NodeListingTests {
     private func inspector(_ cluster: TestCluster) throws -> ClusterInspector {

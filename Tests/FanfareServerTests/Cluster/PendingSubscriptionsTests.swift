@@ -3,6 +3,7 @@ import PusherProtocol
 import Testing
 
 @testable import FanfareServer
+@testable import Shard
 
 @Suite("Subscriptions that wait for Redis") struct PendingSubscriptionsTests {
     private func subscription(_ number: UInt64, of user: String? = nil) -> PendingSubscription {

@@ -6,6 +6,7 @@ import TestRedis
 import Testing
 
 @testable import FanfareServer
+@testable import Shard
 
 @Suite("Cluster: limits of apps") struct SharedLimitTests {
     @Test("Connections count on all nodes; those of a node that stops are free again")

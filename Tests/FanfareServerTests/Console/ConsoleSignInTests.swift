@@ -5,6 +5,7 @@ import Net
 import Testing
 
 @testable import FanfareServer
+@testable import Shard
 
 @Suite("The console with a password") struct ConsoleSignInTests {
     private static let password = "a-long-password"

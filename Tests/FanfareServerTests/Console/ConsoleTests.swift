@@ -4,6 +4,7 @@ import PusherProtocol
 import Testing
 
 @testable import FanfareServer
+@testable import Shard
 
 @Suite("The console of a broker for development") struct ConsoleTests {
     @Test func aPageIsAtTheRoot() async throws {

@@ -8,6 +8,7 @@ import Webhooks
 
 @testable import BrokerConfiguration
 @testable import FanfareServer
+@testable import Shard
 
 @Suite("The views of the console") struct ConsoleViewsTests {
     private func answer<Value: Decodable>(

@@ -4,6 +4,7 @@ import PusherProtocol
 import Testing
 import Webhooks
 
+@testable import Broker
 @testable import FanfareServer
 
 @Suite("Limits of webhooks") struct WebhookLimitTests {

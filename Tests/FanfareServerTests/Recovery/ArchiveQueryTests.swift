@@ -27,7 +27,7 @@ import Testing
                 $0.apps = [app]
                 $0.recovery.database = "/history.sqlite"
             }
-            var contents = ArchiveFile.Contents()
+            var contents = ArchiveContents()
             let address = ChannelAddress(app: AppID("1"), name: try ChannelName("a"))
             let limits = StoredStream.Limits(RecoveryRule())
             let stream = StoredStream(row: 1, address, Self.first, lastSerial: 5, limits)

@@ -4,6 +4,7 @@ import PusherProtocol
 import Testing
 
 @testable import FanfareServer
+@testable import Shard
 
 /// A throttle, as a class, because `#expect` takes no mutating calls.
 private final class Gate {

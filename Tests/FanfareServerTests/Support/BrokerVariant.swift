@@ -6,6 +6,7 @@ import Synchronization
 import Testing
 
 @testable import FanfareServer
+@testable import Shard
 
 /// Where the brokers of a test keep their data, beyond its own configuration.
 struct BrokerVariant: Sendable {

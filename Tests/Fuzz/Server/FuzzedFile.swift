@@ -55,7 +55,7 @@ final class FuzzedFile: MessageArchive {
     ///
     /// - Returns: What it contains, and what is in the spool.
     /// - Throws: The finding that it cannot be opened.
-    func open() throws(Finding) -> (contents: ArchiveFile.Contents, spooled: SpooledState) {
+    func open() throws(Finding) -> (contents: ArchiveContents, spooled: SpooledState) {
         // A spool that cannot be read is lost, and deleted.
         let spooled = (try? spool.takeFile()) ?? SpooledState()
         do {
@@ -70,7 +70,7 @@ final class FuzzedFile: MessageArchive {
         Finding(description: "the file cannot be opened: \(error)")
     }
 
-    private func openFile() throws -> ArchiveFile.Contents {
+    private func openFile() throws -> ArchiveContents {
         let file = try ArchiveFile(settings)
         let contents = try file.contents(at: file.time)
         writer = try ArchiveWriter(file, shardCount: 1)

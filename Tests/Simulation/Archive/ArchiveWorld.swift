@@ -1,8 +1,8 @@
 import Broker
 import BrokerConfiguration
-import FanfareServer
 import Net
 import PusherProtocol
+import Shard
 import TestRandom
 
 /// A broker with stored channels that is killed, and whose machine loses its power, again and again.

@@ -64,8 +64,8 @@ final class SimulatedDisk: ArchiveStorage {
     }
 
     /// What the next run finds.
-    func contents() -> ArchiveFile.Contents {
-        var contents = ArchiveFile.Contents()
+    func contents() -> ArchiveContents {
+        var contents = ArchiveContents()
         contents.nextRow = content.nextRow
         contents.seeds = StreamSeeds(content.seeds.values, life: Int64(content.life))
         contents.sessions = StoredSessions(Array(content.sessions.values))

@@ -1,6 +1,6 @@
 import Broker
-import FanfareServer
 import PusherProtocol
+import Shard
 
 /// A message between two shards, in transit.
 package struct LinkMessage {

@@ -1,6 +1,6 @@
 import Broker
-import FanfareServer
 import PusherProtocol
+import Shard
 
 /// Faults of a home's answer to a client that tracks its position.
 extension LinkMessage {

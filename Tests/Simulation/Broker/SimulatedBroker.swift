@@ -1,10 +1,11 @@
-package import Archive
+import Archive
 package import Broker
 package import BrokerConfiguration
 package import FanfareServer
 import HTTPServer
 package import Net
-package import Webhooks
+package import Shard
+import Webhooks
 
 /// A broker without threads: shards take turns, and messages between them are delivered, only on request.
 ///
@@ -124,7 +125,7 @@ package final class SimulatedBroker {
     }
 
     /// Continues what an earlier run has kept in the archive.
-    package func restore(_ contents: ArchiveFile.Contents) {
+    package func restore(_ contents: ArchiveContents) {
         for stage in stages { stage.core.restore(contents) }
     }
 

@@ -1,6 +1,7 @@
 import Broker
 import FanfareServer
 import PusherProtocol
+import Shard
 import Synchronization
 import Webhooks
 

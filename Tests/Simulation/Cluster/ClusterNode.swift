@@ -3,6 +3,7 @@ import FanfareServer
 import Net
 import Redis
 import RedisModel
+import Shard
 
 /// A broker of the simulated cluster.
 final class ClusterNode {

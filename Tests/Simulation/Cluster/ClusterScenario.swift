@@ -1,8 +1,8 @@
 import Broker
 import BrokerConfiguration
-import FanfareServer
 import Logging
 import Redis
+import Shard
 
 /// A channel of the simulated cluster.
 struct ClusterScenarioChannel {

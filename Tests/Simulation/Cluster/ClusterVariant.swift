@@ -1,4 +1,4 @@
-import FanfareServer
+import Shard
 
 /// A cluster with an injected bug, for testing that its simulation detects it.
 package enum ClusterVariant: String, CaseIterable, Sendable {

@@ -1,6 +1,6 @@
-import FanfareServer
 import Net
 import Redis
+import Shard
 import TestRandom
 
 /// Up to three nodes, a Redis with a replica, clients and a backend, with a simulated clock.

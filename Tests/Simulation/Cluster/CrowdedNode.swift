@@ -8,6 +8,7 @@ import Net
 import PusherProtocol
 import Redis
 import RedisModel
+import Shard
 
 /// A node with many channels or clients and its Redis, with a simulated clock: the CPU time of each turn of its shard is
 /// recorded, and of the events of a bystander.

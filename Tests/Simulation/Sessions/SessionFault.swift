@@ -1,6 +1,6 @@
 import Broker
-import FanfareServer
 import PusherProtocol
+import Shard
 
 /// The state of an injected bug.
 struct SessionFault {

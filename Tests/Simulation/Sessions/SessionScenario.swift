@@ -1,7 +1,7 @@
 import Broker
 import BrokerConfiguration
-import FanfareServer
 import Net
+import Shard
 
 /// The constants of the simulated sessions.
 enum SessionScenario {

@@ -1,4 +1,4 @@
-import FanfareServer
+import Shard
 
 /// A broker with an injected bug of sessions, for testing that their simulation detects it.
 package enum SessionVariant: String, CaseIterable, Sendable {

@@ -1,5 +1,5 @@
-import FanfareServer
 import Net
+import Shard
 import TestRandom
 
 /// The broker, stock clients with session tokens, and a backend, with a simulated clock.

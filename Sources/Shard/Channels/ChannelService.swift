@@ -1,0 +1,239 @@
+package import Broker
+import BrokerConfiguration
+import Net
+import PusherProtocol
+
+/// The channels of one shard: the subscribers connected to it, and the homes of the channels that it owns.
+///
+/// `ChannelHome` decides; this class performs its effects. The extensions contain subscribing, unsubscribing, kept
+/// events, publishing and congestion.
+package final class ChannelService: TimerTarget {
+    package let context: ShardContext
+    let connections: Connections
+    // Exclusive access is not checked: the values call nothing while they change.
+    @exclusivity(unchecked) package var table: ChannelTable
+    @exclusivity(unchecked) package var state: HomeShardState
+    /// The entries that the archive has to write first; `nil` without an archive.
+    let commits: CommitQueue?
+    /// The home of all nodes' channels; `nil` for a standalone broker.
+    @exclusivity(unchecked) package var cluster: (any SharedHome)?
+    /// The clients that are asked to reconnect because messages are missing.
+    package let reconnects: PacedReconnects
+    /// The subscriptions and queries that wait for messages of the archive.
+    var archiveReads = ArchiveReads()
+    /// Sends the answer to a query that has waited for the archive.
+    var answerQuery: ([ChannelCount], QueryReply) -> Void = { _, _ in }
+    /// The clients with session tokens that have something to confirm.
+    let confirmations: Confirmations
+    let records: DeliveryRecords
+    /// The closed connections that are still subscribed to channels.
+    var leaves: LeaveQueue
+    private var areTimersRunning = (
+        cache: false, counts: false, expiry: false, resumes: false
+    )
+    /// Triggers whose events are not all sequenced yet.
+    var triggers = PendingTriggers()
+    /// The subscriptions that wait for the replays of others.
+    @exclusivity(unchecked) var throttle = ReplayThrottle()
+    /// The backlogs with queued events, whose triggers have a deadline.
+    var backlogs: [ObjectIdentifier: ChannelBacklog] = [:]
+
+    init(_ context: ShardContext, _ connections: Connections) {
+        self.context = context
+        self.connections = connections
+        table = ChannelTable(shard: context.shard)
+        state = HomeShardState(
+            shardCount: context.shardCount,
+            smallPresenceChannelMax: context.settings.smallPresenceChannelMax,
+            seed: context.settings.streamSeed &+ UInt64(context.shard),
+            retainedBytesMax: context.settings.retainedBytesMax,
+            replayBytesMax: context.settings.configuration.streamLimits.queuedBytesMax / 4
+        )
+        state.reportsCacheMisses = context.isObserved(.cacheMisses)
+        state.areStreamsCopies = context.settings.cluster != nil
+        commits = context.archive.map {
+            CommitQueue(
+                $0,
+                shard: context.shard,
+                continuesInMemory: context.settings.configuration.recovery.whenFailing == .memory
+            )
+        }
+        records = DeliveryRecords(context)
+        reconnects = PacedReconnects(context, connections)
+        leaves = LeaveQueue(context.settings.leaving)
+        confirmations = Confirmations(context)
+        confirmations.channelAt = { [unowned self] in table[$0] }
+    }
+
+    /// Called after the apps of the context were replaced; `former` are the apps served before.
+    func appsWereReplaced(_ former: AppRegistry) {
+        state.reportsCacheMisses = context.isObserved(.cacheMisses)
+        guard commits != nil else {
+            return state.replaceSettings(of: context.registry.apps.all)
+        }
+        for id in former.ids { state.apply(context.registry.apps[id]?.recovery, to: id) }
+    }
+
+    /// Drops pending triggers and queued events, when the shard has stopped.
+    func dropPending() {
+        archiveReads = ArchiveReads()
+        commits?.dropAll()
+        triggers.removeAll()
+        throttle.removeAll()
+        backlogs = [:]
+    }
+
+    // MARK: - Effects of a home
+
+    /// Performs the effects of a home, in order.
+    ///
+    /// The channel is `nil` if it does not exist, and the request is the one that caused the effects, if any.
+    func perform(
+        _ effects: [ChannelHome.Effect],
+        on channel: Channel?,
+        at address: ChannelAddress,
+        for request: SubscriptionRequest? = nil
+    ) {
+        for effect in effects {
+            switch effect {
+            case .grant(let grant):
+                if let request, let channel { send(grant, for: request, of: channel, at: address) }
+            case .refuse(let membersMax):
+                if let request {
+                    let refusal = SubscriptionRefusal.full(address.name, membersMax: membersMax)
+                    sendRefusal(of: request, at: address, refusal)
+                }
+            case .fanOut(let notice, let delayMax):
+                // In a cluster Redis announces what concerns the subscribers of all nodes.
+                guard let channel, cluster == nil else { continue }
+                let message = ChannelMessage(notice, delayMax: UInt16(clamping: delayMax))
+                distribute(message, on: channel, at: address, except: nil)
+            case .notify(let event):
+                if event == .occupied { table.becameOccupied(address) }
+                if event == .vacated { table.becameVacant(address) }
+                guard cluster?.channelHome.reports(event, at: address) != false else { continue }
+                context.notify(event.kind, on: address, event)
+            case .limitMet(let limit): context.limitMet(limit, of: address.app)
+            }
+        }
+        startTimers()
+    }
+
+    private func send(
+        _ grant: ChannelHome.Grant,
+        for request: SubscriptionRequest,
+        of channel: Channel,
+        at address: ChannelAddress
+    ) {
+        if grant.isTracked, case .gap(let gap) = grant.replay?.start.continuity {
+            context.notify(.gaps, of: address.app, .gapTold(request.socketID, address, gap))
+        }
+        let shared = cluster?.channelHome.cachedOpening(at: address, ahead: grant.replay)
+        let grant = Grant(
+            grant,
+            on: address.name,
+            shared: shared,
+            members: cluster?.channelHome.members(at: address)
+        )
+        context.notify(
+            .subscriptions,
+            on: address,
+            .subscribed(
+                request.socketID,
+                userID: channel.home.presence.user(of: request.socketID)
+            )
+        )
+        if request.shard == context.shard {
+            complete(request, to: channel, grant)
+        } else {
+            context.links.send(.granted(address, request, grant), to: request.shard)
+        }
+    }
+
+    package func sendRefusal(
+        of request: SubscriptionRequest,
+        at address: ChannelAddress,
+        _ refusal: SubscriptionRefusal
+    ) {
+        if request.shard == context.shard {
+            refuse(request, to: address, refusal)
+        } else {
+            context.links.send(.refused(address, request, refusal), to: request.shard)
+        }
+    }
+
+    /// The app of a channel, if the home needs it; most subscriptions do not need the lookup.
+    func app(of address: ChannelAddress, isTracked: Bool = false) -> App? {
+        let (kind, registry) = (address.name.kind, context.registry)
+        guard
+            isTracked || registry.announcesCounts || registry.replaysOpenings || kind.isPresence
+                || kind.isCache
+        else { return nil }
+        return context.registry.apps[address.app]
+    }
+
+    // MARK: - Timers
+
+    /// The tag of the timer of each task.
+    private enum Task: Int { case cache, counts, expiry, resumes }
+
+    /// The time between two removals of expired events; an expired event is never sent.
+    private static var cacheInterval: Duration { .seconds(15) }
+    /// The maximum delay of a large channel's subscription count.
+    private static var countInterval: Duration { .seconds(1) }
+    /// The maximum delay of the refusal of an expired trigger.
+    private static var expiryInterval: Duration { .milliseconds(250) }
+    /// The shortest time between two turns while subscriptions wait for replays that may stop counting.
+    private static var resumesInterval: Duration { .seconds(1) }
+
+    /// Whether there are no cached events, and no timer is running for them.
+    var isCacheAtRest: Bool { state.isCacheEmpty && !areTimersRunning.cache }
+
+    /// Whether no subscription count is pending, and no timer is running for one.
+    var areCountsAtRest: Bool { state.areCountsAnnounced && !areTimersRunning.counts }
+
+    /// Starts the timers of pending work; without any, none is running.
+    func startTimers() {
+        if !areTimersRunning.cache, !state.isCacheEmpty {
+            areTimersRunning.cache = true
+            context.reactor.schedule(after: Self.cacheInterval, self, tag: Task.cache.rawValue)
+        }
+        if !areTimersRunning.counts, !state.areCountsAnnounced {
+            areTimersRunning.counts = true
+            context.reactor.schedule(after: Self.countInterval, self, tag: Task.counts.rawValue)
+        }
+        if !areTimersRunning.expiry, !backlogs.isEmpty {
+            areTimersRunning.expiry = true
+            context.reactor.schedule(after: Self.expiryInterval, self, tag: Task.expiry.rawValue)
+        }
+        if !areTimersRunning.resumes, throttle.waitingCount > 0 {
+            areTimersRunning.resumes = true
+            context.reactor.schedule(after: Self.resumesInterval, self, tag: Task.resumes.rawValue)
+        }
+    }
+
+    package func timerFired(tag: Int) {
+        switch Task(rawValue: tag) {
+        case .cache:
+            areTimersRunning.cache = false
+            state.removeExpired(at: context.milliseconds)
+        case .counts:
+            areTimersRunning.counts = false
+            for address in state.takeDueCounts(at: context.milliseconds) {
+                guard let channel = table[address] else { continue }
+                let app = context.registry.apps[address.app]
+                perform(
+                    channel.home.announceCount(of: address, of: app),
+                    on: channel,
+                    at: address
+                )
+            }
+        case .expiry:
+            areTimersRunning.expiry = false
+            expireTriggers()
+        case .resumes: areTimersRunning.resumes = false
+        case nil: break
+        }
+        startTimers()
+    }
+}

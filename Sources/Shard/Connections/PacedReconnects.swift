@@ -1,0 +1,63 @@
+package import Broker
+import Net
+import Primitives
+package import PusherProtocol
+
+/// Clients of one shard that are asked to reconnect (4200), because messages of their channels are missing.
+///
+/// They are closed at the pace of `shutdown.pace`, because all of them reconnect at once.
+package final class PacedReconnects: TimerTarget {
+    private static var tick: Duration { .milliseconds(20) }
+
+    private let context: ShardContext
+    private let connections: Connections
+    private var waiting = Queue<SocketID>()
+    private var isTimerRunning = false
+
+    init(_ context: ShardContext, _ connections: Connections) {
+        self.context = context
+        self.connections = connections
+    }
+
+    /// The number of clients that are to be closed.
+    var count: Int { waiting.count }
+
+    /// Closes a client in its turn.
+    package func append(_ socketID: SocketID) {
+        waiting.append(socketID)
+        guard !isTimerRunning else { return }
+        isTimerRunning = true
+        context.reactor.schedule(after: .zero, self)
+    }
+
+    func timerFired(tag: Int) {
+        let count = max(1, context.settings.reconnectsPerSecond / 50)
+        for socketID in waiting.elements.prefix(count) {
+            connections[socketID]?
+                .close(
+                    .reconnectImmediately,
+                    message: "Messages may be missing: the broker could not reach the other nodes"
+                )
+        }
+        waiting.removeFirst(min(count, waiting.count))
+        isTimerRunning = !waiting.isEmpty
+        if isTimerRunning { context.reactor.schedule(after: Self.tick, self) }
+    }
+}
+
+extension ChannelService {
+    /// Notifies this shard's subscribers of a channel that messages are missing.
+    ///
+    /// Clients that track it continue from `start`, all others reconnect. `start` is `nil` to close all.
+    package func lose(_ address: ChannelAddress, _ start: SubscriptionStart?, members: [Member]) {
+        guard let channel = table[address] else { return }
+        if let start { restart(address, at: start, members: members) }
+        for connection in channel.connections {
+            let isTold = connection.tracks(channel.name) || connection.isKept(channel.name)
+            guard start == nil || !isTold else { continue }
+            // It gets no messages from after the gap.
+            channel.remove(connection.stream)
+            reconnects.append(connection.socketID)
+        }
+    }
+}

@@ -1,0 +1,134 @@
+package import Broker
+package import PusherProtocol
+
+/// Decides about a shard's channels and users in place of the shard when several nodes share them.
+///
+/// The shard keeps its connections and the fan-out to them. The order of the messages, the members and the counts are
+/// those of all nodes. Confined to the shard's thread.
+package protocol SharedHome: AnyObject {
+    /// Publishes an event, and returns the outcome if it is refused at once; otherwise `publisher` gets it later.
+    func publish(
+        _ event: ProposedEvent,
+        on address: ChannelAddress,
+        by publisher: () -> Proposal.Publisher
+    ) -> PendingTrigger.Outcome?
+
+    /// Answers a query, now or later.
+    func answer(_ query: ShardQuery, _ finish: @escaping (HomeAnswer) -> Void)
+
+    /// Lists occupied channels, now or later.
+    func list(_ range: ChannelRange, _ finish: @escaping (ChannelPortion) -> Void)
+
+    /// The shared part of the channels.
+    var channelHome: any SharedChannelHome { get }
+
+    /// The shared part of the users.
+    var userHome: any SharedUserHome { get }
+
+    /// The shared part of the sessions.
+    var sessionHome: any SharedSessionHome { get }
+
+    // MARK: - The turn
+
+    /// Connects for the first time.
+    func connect()
+
+    /// Whether there is work that is done in portions, one each turn.
+    var hasWork: Bool { get }
+
+    /// Does a portion of it.
+    func advance()
+
+    /// Sends the messages that were published in this turn; returns whether there were any.
+    @discardableResult
+    func sendMessages() -> Bool
+
+    /// Called when a webhook of a queue is completed.
+    func settle(_ id: QueuedEvent.ID, isDelivered: Bool)
+
+    /// The gauges and counters.
+    var reading: ClusterReading { get }
+
+    /// The number of messages that wait to be ordered, of sessions that wait, and of sessions whose home is here.
+    var tableSizes: (messages: Int, waitingSessions: Int, sessions: Int) { get }
+
+    // MARK: - Stopping
+
+    /// Hands this node's tasks for others to them, because the broker is about to stop.
+    func resign()
+
+    /// Removes the node from the cluster.
+    func leaveCluster()
+
+    /// Whether nothing of the node is left in the cluster.
+    var hasLeft: Bool { get }
+
+    /// Ends the connections, with the shard.
+    func shutDown()
+}
+
+/// Decides about the subscriptions of a shard's channels.
+package protocol SharedChannelHome: AnyObject {
+    /// Makes a subscription wait if it cannot be granted yet, and returns whether it waits and continues later.
+    ///
+    /// The position is that of a client that tracks the channel.
+    func waits(
+        _ request: SubscriptionRequest,
+        to address: ChannelAddress,
+        as member: Member?,
+        from position: PositionRequest?
+    ) -> Bool
+
+    /// Removes the subscription of a connection that has unsubscribed meanwhile, and returns whether it was waiting.
+    func withdraw(_ id: SocketID, from address: ChannelAddress) -> Bool
+
+    /// Called when a subscription was granted, or refused.
+    func subscribed(at address: ChannelAddress)
+
+    /// Called when the number of subscriptions of this node's connections may have changed.
+    func countChanged(at address: ChannelAddress)
+
+    /// Called with an event of a channel among this node's own subscribers, which may not apply to all nodes.
+    ///
+    /// - Returns: Whether this node notifies the observers.
+    func reports(_ event: ChannelEvent, at address: ChannelAddress) -> Bool
+
+    /// The cached event that precedes a replay; `nil` if there is none.
+    func cachedOpening(at address: ChannelAddress, ahead replay: Replay?) -> Grant.CachedOpening?
+
+    /// The members at the beginning of a subscription; `nil` if the channel has none.
+    func members(at address: ChannelAddress) -> [Member]?
+}
+
+/// Decides about the users whose home is a shard.
+package protocol SharedUserHome: AnyObject {
+    /// Called when a connection of this node has signed in.
+    func signedIn(_ user: UserAddress)
+
+    /// Called when a connection of this node has signed out.
+    func signedOut(_ user: UserAddress)
+
+    /// Adds a watcher of users, and returns the known states; the others are reported later.
+    func watch(_ ids: [UserID], of app: AppID, by watcher: UserHome.Watcher) -> UserHome.Report
+
+    /// Removes a watcher of users.
+    func unwatch(_ ids: [UserID], of app: AppID, by watcher: UserHome.Watcher)
+
+    /// The number of users with connections or watchers on this node.
+    var followedUserCount: Int { get }
+}
+
+/// Decides about the sessions whose home is a shard.
+package protocol SharedSessionHome: AnyObject {
+    /// Makes a connection the owner of its session; this call and the others are answered by a ``SessionMessage``.
+    func claim(_ claim: SessionClaim)
+
+    /// Stores the cursors of a connection that has ended, or yields.
+    func park(_ handover: SessionHandover)
+
+    /// Called when a superseded connection has answered a ping, so that two connected clients use the token.
+    func share(_ address: SessionAddress, _ id: SocketID)
+
+    /// Stores a session that its owner continues to use.
+    func keep(_ session: StoredSession)
+}
