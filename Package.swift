@@ -152,11 +152,19 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "Cluster",
+            dependencies: [
+                "Shard", "Redis", "RESP", "BrokerConfiguration", "Broker", "PusherProtocol", "Net",
+                "Primitives", .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
             name: "FanfareServer",
             dependencies: [
-                "Shard", "BrokerConfiguration", "Net", "HTTP1", "HTTPServer", "WebSocket",
-                "PusherProtocol", "Broker", "Digests", "Primitives", "Webhooks", "Archive",
-                "BrowserClient", "Redis", "RESP",
+                "Cluster", "Shard", "BrokerConfiguration", "Net", "HTTP1", "HTTPServer",
+                "WebSocket", "PusherProtocol", "Broker", "Digests", "Primitives", "Webhooks",
+                "Archive", "BrowserClient", "Redis", "RESP",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
@@ -247,9 +255,9 @@ let package = Package(
         .executableTarget(
             name: "fanfare",
             dependencies: [
-                "CommandSupport", "FanfareBench", "CLinux", "FanfareServer", "BrokerConfiguration",
-                "ServerLog", "FanfareClient", "FanfareAPI", "Webhooks", "Broker", "Net",
-                "HTTP1", "WebSocket", "PusherProtocol", "Primitives", "Digests",
+                "CommandSupport", "FanfareBench", "CLinux", "Cluster", "FanfareServer",
+                "BrokerConfiguration", "ServerLog", "FanfareClient", "FanfareAPI", "Webhooks",
+                "Broker", "Net", "HTTP1", "WebSocket", "PusherProtocol", "Primitives", "Digests",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -483,9 +491,9 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "Shard", "FanfareServer", "BrokerConfiguration", "Archive", "Broker", "HTTPServer",
-                "Net", "CLinux", "WebSocket", "PusherProtocol", "Digests", "TestRandom", "Redis",
-                "RESP", "RedisModel", "Webhooks",
+                "Shard", "Cluster", "FanfareServer", "BrokerConfiguration", "Archive", "Broker",
+                "HTTPServer", "Net", "CLinux", "WebSocket", "PusherProtocol", "Digests",
+                "TestRandom", "Redis", "RESP", "RedisModel", "Webhooks",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/Simulation",
@@ -612,10 +620,10 @@ let package = Package(
         .testTarget(
             name: "FanfareServerTests",
             dependencies: [
-                "Shard", "FanfareServer", "BrokerConfiguration", "Simulation", "Webhooks",
-                "Archive", "SQLite", "BrowserClient", "Net", "HTTP1", "HTTPServer", "WebSocket",
-                "PusherProtocol", "Broker", "Digests", "TestFiles", "TestPorts", "TestRandom",
-                "TestRedis", "Redis", "RESP",
+                "Shard", "Cluster", "FanfareServer", "BrokerConfiguration", "Simulation",
+                "Webhooks", "Archive", "SQLite", "BrowserClient", "Net", "HTTP1", "HTTPServer",
+                "WebSocket", "PusherProtocol", "Broker", "Digests", "TestFiles", "TestPorts",
+                "TestRandom", "TestRedis", "Redis", "RESP",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
@@ -782,9 +790,10 @@ let package = Package(
         .testTarget(
             name: "FanfareCommandTests",
             dependencies: [
-                "fanfare", "CommandSupport", "TestProgram", "FanfareServer", "BrokerConfiguration",
-                "ServerLog", "FanfareClient", "FanfareEncryption", "Webhooks", "Net", "HTTP1",
-                "HTTPServer", "PusherProtocol", "TestRedis", "Archive", "Broker",
+                "fanfare", "CommandSupport", "TestProgram", "Cluster", "FanfareServer",
+                "BrokerConfiguration", "ServerLog", "FanfareClient", "FanfareEncryption",
+                "Webhooks", "Net", "HTTP1", "HTTPServer", "PusherProtocol", "TestRedis", "Archive",
+                "Broker",
             ],
             swiftSettings: strict
         ),

@@ -1,6 +1,7 @@
 import Archive
 import Broker
 public import BrokerConfiguration
+internal import Cluster
 import Glibc
 public import Logging
 internal import Metrics

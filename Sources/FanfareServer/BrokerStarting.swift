@@ -1,5 +1,6 @@
 import Archive
 import BrokerConfiguration
+import Cluster
 import Logging
 public import Net
 import Synchronization

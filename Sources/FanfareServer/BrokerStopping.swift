@@ -1,5 +1,6 @@
 import Archive
 import BrokerConfiguration
+import Cluster
 import Synchronization
 
 extension BrokerServer {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Broker
 import BrokerConfiguration
+import Cluster
 import CommandSupport
 import FanfareServer
 import HTTP1

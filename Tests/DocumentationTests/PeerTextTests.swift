@@ -7,7 +7,7 @@ import Testing
 @Suite("Texts of peers are searched by bytes") struct PeerTextTests {
     /// The modules that read what peers send.
     private static let modules = [
-        "Archive", "Broker", "FanfareServer", "HTTP1", "HTTPServer", "Net", "Primitives",
+        "Archive", "Broker", "Cluster", "FanfareServer", "HTTP1", "HTTPServer", "Net", "Primitives",
         "PusherProtocol", "RESP", "Redis", "ServerLog", "Shard", "WebSocket", "Webhooks",
     ]
 
@@ -18,7 +18,7 @@ import Testing
         "Broker/Apps/AppUsage.swift": "written by a node of the cluster",
         "Broker/Apps/RecoverySettings.swift": "a channel name, which is ASCII",
         "Broker/History/JoinedStream.swift": "a stream ID, which is ASCII",
-        "FanfareServer/Cluster/Operation/StoreAssessment.swift": "the settings of Redis",
+        "Cluster/Operation/StoreAssessment.swift": "the settings of Redis",
         "FanfareServer/Console/ConsoleLimits.swift": "the names of limits",
         "FanfareServer/Console/ConsoleRequest.swift": "a page of the program",
         "FanfareServer/Console/ConsoleRouter.swift": "a path and an authority, which are ASCII",

@@ -4,6 +4,7 @@ import TestProgram
 import TestRedis
 import Testing
 
+@testable import Cluster
 @testable import FanfareServer
 @testable import fanfare
 

@@ -1,6 +1,7 @@
 import BrokerConfiguration
 import Testing
 
+@testable import Cluster
 @testable import FanfareServer
 
 @Suite("A broker that stops", .timeLimit(.minutes(1))) struct StoppingTests {

@@ -1,4 +1,5 @@
 import Broker
+import Cluster
 import Logging
 import PusherProtocol
 import Shard

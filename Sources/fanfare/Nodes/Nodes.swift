@@ -1,5 +1,6 @@
 import ArgumentParser
 import BrokerConfiguration
+import Cluster
 import CommandSupport
 import FanfareServer
 import Glibc

@@ -1,3 +1,4 @@
+import Cluster
 import CommandSupport
 import FanfareServer
 import PusherProtocol

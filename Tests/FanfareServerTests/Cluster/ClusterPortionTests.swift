@@ -8,6 +8,7 @@ import Redis
 import Simulation
 import Testing
 
+@testable import Cluster
 @testable import FanfareServer
 @testable import Shard
 

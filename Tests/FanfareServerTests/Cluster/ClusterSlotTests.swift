@@ -7,6 +7,7 @@ import TestPorts
 import TestRedis
 import Testing
 
+@testable import Cluster
 @testable import FanfareServer
 
 @Suite("Cluster: a Redis Cluster", .timeLimit(.minutes(2))) struct ClusterSlotTests {

@@ -1,6 +1,7 @@
 import Logging
 import Testing
 
+@testable import Cluster
 @testable import FanfareServer
 
 @Suite("Cluster: the log of a loss of Redis") struct ClusterStatusTests {

@@ -3,6 +3,7 @@ import BrokerConfiguration
 import TestRedis
 import Testing
 
+@testable import Cluster
 @testable import FanfareServer
 @testable import Shard
 

@@ -2,6 +2,7 @@ import Broker
 import PusherProtocol
 import Testing
 
+@testable import Cluster
 @testable import FanfareServer
 @testable import Shard
 

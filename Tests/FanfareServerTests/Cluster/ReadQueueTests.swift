@@ -7,6 +7,7 @@ import Redis
 import TestRedis
 import Testing
 
+@testable import Cluster
 @testable import FanfareServer
 
 @Suite("Cluster: reads in their turn") struct ReadQueueTests {

@@ -2,6 +2,7 @@ import BrokerConfiguration
 import TestRedis
 import Testing
 
+@testable import Cluster
 @testable import FanfareServer
 
 @Suite("Cluster: what is unsafe about a Redis server", .timeLimit(.minutes(1)))

@@ -3,6 +3,7 @@ import BrokerConfiguration
 import PusherProtocol
 import Testing
 
+@testable import Cluster
 @testable import FanfareServer
 
 @Suite("Limits in a cluster", .timeLimit(.minutes(1))) struct ClusterLimitTests {

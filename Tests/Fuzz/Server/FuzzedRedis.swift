@@ -1,3 +1,4 @@
+import Cluster
 import FanfareServer
 import Net
 import RESP

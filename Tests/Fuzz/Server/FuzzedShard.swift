@@ -1,6 +1,7 @@
 import Archive
 import Broker
 import BrokerConfiguration
+import Cluster
 import Digests
 import FanfareServer
 import FuzzTargets

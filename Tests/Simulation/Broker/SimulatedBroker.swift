@@ -1,7 +1,8 @@
 import Archive
 package import Broker
 package import BrokerConfiguration
-package import FanfareServer
+package import Cluster
+import FanfareServer
 import HTTPServer
 package import Net
 package import Shard

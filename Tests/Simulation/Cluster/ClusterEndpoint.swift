@@ -1,5 +1,5 @@
 import Broker
-import FanfareServer
+import Cluster
 import PusherProtocol
 import Shard
 import Synchronization

@@ -1,5 +1,5 @@
 import BrokerConfiguration
-import FanfareServer
+import Cluster
 import Net
 import Redis
 import RedisModel

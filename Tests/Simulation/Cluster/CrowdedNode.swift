@@ -1,5 +1,6 @@
 import Broker
 import BrokerConfiguration
+import Cluster
 import Digests
 import FanfareServer
 import Glibc

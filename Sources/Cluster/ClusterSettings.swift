@@ -4,13 +4,13 @@ import Glibc
 package import Logging
 package import Net
 import Primitives
-import Redis
+package import Redis
 import Shard
 
 /// The settings of the cluster for all shards of a node, computed once from the configuration.
 package final class ClusterSettings: Sendable {
     /// The node's name in Redis, different after each start.
-    let node: String
+    package let node: String
     /// The node's display name: that of the configuration, or the machine's with the port.
     let displayName: String
     /// The keys of each partition.
@@ -23,7 +23,7 @@ package final class ClusterSettings: Sendable {
     /// A partition is in the store whose number is the partition's number modulo their count.
     ///
     /// For a Redis Cluster, the servers from which all others are discovered.
-    let stores: [StoreAddress]
+    package let stores: [StoreAddress]
     /// The operating mode of the servers.
     let mode: ClusterConfiguration.Redis.Mode
     let tls: TLSContext?
@@ -39,7 +39,7 @@ package final class ClusterSettings: Sendable {
     /// The number of replicas that have to confirm a message before its publisher gets 200; `nil` if none has to.
     let replicaCount: Int?
     /// The shards' shared knowledge about their connections.
-    let status: ClusterStatus
+    package let status: ClusterStatus
     /// The sender of the webhooks of the partitions that this node leads; `nil` for none.
     let webhooks: (any QueuedEventSender)?
     /// What the partitions of a Redis Cluster keep.
@@ -56,7 +56,7 @@ package final class ClusterSettings: Sendable {
     /// The maximum size of the calls besides events: those of other purposes, and the last batch.
     private static var callBytesMax: Int { 64 << 20 }
     /// The number of socket IDs of a node; they begin at a multiple of this.
-    static var socketIDCount: UInt64 { 1 << 23 }
+    package static var socketIDCount: UInt64 { 1 << 23 }
     /// The largest number of a node.
     static var nodeNumberMax: UInt64 { 1_023 }
 
@@ -128,9 +128,9 @@ extension ClusterSettings: ClusterMembership {
 }
 
 /// How the primary of a store is found.
-struct StoreAddress: Sendable {
+package struct StoreAddress: Sendable {
     /// The server; with Sentinels the host is the name of the primary.
-    let url: RedisURL
+    package let url: RedisURL
     /// The Sentinels; `nil` without any.
     let sentinels: SentinelWatch.Settings?
 }

@@ -1,4 +1,3 @@
-import Archive
 import Broker
 import Net
 import Primitives

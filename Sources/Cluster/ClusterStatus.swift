@@ -1,18 +1,18 @@
 import Broker
 import Logging
 import Redis
-import Synchronization
+package import Synchronization
 
 /// The shards' shared knowledge about a node's connections to Redis, of which each shard has its own.
 ///
 /// Read for each new client and by `GET /health`.
-final class ClusterStatus: Sendable {
+package final class ClusterStatus: Sendable {
     /// The number of shards whose partitions have been registered for the first time.
-    let readyCount = Atomic(0)
+    package let readyCount = Atomic(0)
     /// The node's number; 0 before it is claimed.
-    let number = Atomic(0)
+    package let number = Atomic(0)
     /// Whether the node is stopping.
-    let isDraining = Atomic(false)
+    package let isDraining = Atomic(false)
     private let stores = Mutex<[StoreStatus]>([])
     private let log: Logger
 
@@ -44,7 +44,7 @@ final class ClusterStatus: Sendable {
     var isClosed: Bool { stores.withLock { !$0.isEmpty && $0.allSatisfy { $0.isClosed } } }
 
     /// Why the last attempt to connect to one of the stores has failed; `nil` if none has.
-    var lastFault: String? { stores.withLock { $0.lazy.compactMap(\.lastFault).first } }
+    package var lastFault: String? { stores.withLock { $0.lazy.compactMap(\.lastFault).first } }
 }
 
 /// What all partitions of a Redis Cluster keep of the apps' data, as last read; shared by the shards of a node.

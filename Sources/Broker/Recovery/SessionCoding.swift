@@ -1,6 +1,5 @@
-package import Broker
 internal import Primitives
-internal import PusherProtocol
+package import PusherProtocol
 
 /// The encoding of a session in a row of a file: its record, besides its key and the time at which it was parked.
 ///
@@ -20,7 +19,7 @@ package enum SessionCoding {
     // MARK: - Writing
 
     /// The key of a row.
-    static func key(of address: SessionAddress) -> [UInt8] {
+    package static func key(of address: SessionAddress) -> [UInt8] {
         bytes(address.key.high) + bytes(address.key.low)
     }
 
@@ -74,7 +73,7 @@ package enum SessionCoding {
     // MARK: - Reading
 
     /// The address of a session; `nil` for a damaged key.
-    static func address(app: String, key: [UInt8]) -> SessionAddress? {
+    package static func address(app: String, key: [UInt8]) -> SessionAddress? {
         var reader = Reader(rest: key[...])
         guard !app.isEmpty, let high: UInt64 = reader.number(), let low: UInt64 = reader.number(),
             reader.rest.isEmpty
@@ -161,7 +160,7 @@ package enum SessionCoding {
 
 extension ProtocolLimits {
     /// The limits of names in a file, which were valid when they were written.
-    static var stored: ProtocolLimits {
+    package static var stored: ProtocolLimits {
         var limits = ProtocolLimits()
         limits.channelNameLengthMax = .max
         return limits
