@@ -2,7 +2,7 @@
 
 # Beside a thousand others, tests with short timeouts, or with readers that must keep up, would wait for a core instead of the
 # broker, and tests that attack or flood a broker would delay the rest.
-readonly timed='FanfareServerTests\.OverloadTests|LivenessConformanceTests|AuthorizationDeadlinesTests|CacheChannelTests|StoppingTests|WatchlistTests|WebhookLifeTests'
+readonly timed='FanfareServerTests\.OverloadTests|LivenessConformanceTests|AuthorizationDeadlinesTests|CacheChannelTests|StoppingTests|WatchlistTests|WebhookLifeTests|NetTests\.EventLoopTests'
 readonly limits='(Admission|Archive|Cluster|Inbound|Length|Quantity|Queue|Rate|Recovery|Store|Time|Webhook)Limit'
 readonly hostile="FanfareServerTests\\.(Hostile|ControlFrame|HalfOpen|Slow|Crowd|$limits)Tests"
 # These start programs, the first two with Foundation's Process, which has crashed beside the descriptors and signals of other

@@ -54,7 +54,7 @@ struct EventsAPI {
         )
         publication.key = publication.key ?? key
         try check(&publication)
-        let publications = CollectionOfOne(publication)
+        let publications = [publication]
         if let limit = limit(of: publications) { return refuseLater(limit, publications, exchange) }
         switch core.channels.publish(publications, of: app.id) {
         case .settled(let outcome): answer(publication, outcome, exchange)
@@ -146,7 +146,7 @@ struct EventsAPI {
     }
 
     /// The limit that prevents publishing these events at present.
-    private func limit(of publications: some Collection<Publication>) -> Limit? {
+    private func limit(of publications: [Publication]) -> Limit? {
         core.channels.publishLimit ?? core.channels.archiveLimit(of: publications, app)
     }
 

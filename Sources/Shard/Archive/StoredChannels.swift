@@ -8,7 +8,7 @@ extension ChannelService {
     // MARK: - Holding back
 
     /// The limit that prevents publishing events on stored channels at present.
-    package func archiveLimit(of publications: some Collection<Publication>, _ app: App) -> Limit? {
+    package func archiveLimit(of publications: [Publication], _ app: App) -> Limit? {
         guard let archive = context.archive,
             archive.unstoredByteCount >= context.settings.configuration.recovery.unstoredBytesMax
         else { return nil }

@@ -18,10 +18,7 @@ extension ChannelService {
     /// Publishes the events of one request, in their order, each on one channel or several.
     ///
     /// - Returns: The pending trigger, or the outcome if all events are settled already.
-    package func publish(
-        _ publications: some Collection<Publication>,
-        of app: AppID
-    ) -> PublishResult {
+    package func publish(_ publications: [Publication], of app: AppID) -> PublishResult {
         var pending: PendingTrigger?
         var settled: PendingTrigger.Outcome?
         for publication in publications {
