@@ -27,8 +27,7 @@ archive_kills() {
         .venv/bin/python -m pytest -s Tests/witnesses/test_archive.py
 }
 
-# The command of a part, and what of its output goes into the table.
-command() {
+run_part() {
     case $1 in
         broker) simulate ;;
         files) simulate --archive ;;
@@ -49,7 +48,7 @@ for part in "${parts[@]}"; do
     echo
     echo "$part …"
     start=$SECONDS outcome=held
-    command "$part" 2>&1 | tee "$logs/$part.log"
+    run_part "$part" 2>&1 | tee "$logs/$part.log"
     if [ "${PIPESTATUS[0]}" != 0 ]; then outcome=FAILED status=1; fi
     last=$(grep -vE '^\s*$' "$logs/$part.log" | tail -1 | cut -c1-100)
     table+=$(printf '%-9s %-7s %5d min  %s' "$part" "$outcome" $(((SECONDS - start + 30) / 60)) "$last")$'\n'
