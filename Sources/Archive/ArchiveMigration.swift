@@ -39,14 +39,13 @@ struct ArchiveMigration {
                 place = (row.integer(at: 0) ?? 0, row.integer(at: 1) ?? 0)
                 let frame = row.blob(at: 4)
                 var (text, sum) = (frame[...], RowChecksum.none)
-                if let start = Self.startOfText(frame.span),
+                if let envelope = Self.envelope(of: frame),
                     var message = StoredMessage(row, serialAt: 1)
                 {
                     let isIntact =
                         !haveChecksums
                         || row.integer(at: 5) == RowChecksum.message(row: place.row, message)
-                    text = frame[start...]
-                    message.envelope = Envelope(text: frame.span.extracting(start...))
+                    (text, message.envelope) = (envelope.text, envelope)
                     if isIntact { sum = RowChecksum.message(row: place.row, message) }
                 }
                 rows.append((text, sum, place.row, place.serial))
@@ -150,22 +149,20 @@ struct ArchiveMigration {
         )
     }
 
-    /// The index of the text in a frame that is one whole unmasked text message (RFC 6455 §5.2) of UTF-8, in the braces
-    /// of a JSON object; `nil` for any other.
-    private static func startOfText(_ frame: Span<UInt8>) -> Int? {
-        guard frame.count >= 4, frame[0] == 0x81, frame[1] < 0x80 else { return nil }
+    /// The envelope of a frame that is one whole unmasked text message (RFC 6455 §5.2) of UTF-8, in the braces of a JSON
+    /// object; `nil` for any other.
+    private static func envelope(of frame: [UInt8]) -> Envelope? {
+        guard frame.count >= 2 else { return nil }
         let start = frame[1] == 126 ? 4 : frame[1] == 127 ? 10 : 2
         guard frame.count >= start + 2 else { return nil }
-        var length = Int(frame[1])
-        if start > 2 {
-            guard frame[2] < 0x80 || start == 4 else { return nil }
-            length = (2..<start).reduce(0) { $0 << 8 | Int(frame[$1]) }
-        }
-        guard frame.count - start == length, frame[start] == UInt8(ascii: "{"),
-            frame[frame.count - 1] == UInt8(ascii: "}")
+        let text = frame.span.extracting(start...)
+        let envelope = Envelope(text: text)
+        var validator = UTF8Validator()
+        guard envelope.frame == frame, text[0] == UInt8(ascii: "{"),
+            text[text.count - 1] == UInt8(ascii: "}"), validator.accept(text),
+            validator.isComplete
         else { return nil }
-        var text = UTF8Validator()
-        return text.accept(frame.extracting(start...)) && text.isComplete ? start : nil
+        return envelope
     }
 }
 
