@@ -24,7 +24,7 @@ public struct Refusal: Sendable, Equatable {
     public var reason: String
     /// Advice on how to fix it; `nil` if the reason says it.
     public var advice: String?
-    /// The limit of a client that was reached; the advice is to raise it.
+    /// The limit that was reached; the advice is to raise it.
     public var limit: Limit?
     /// The peer's address, or that of the client behind a trusted proxy.
     public var address: String?

@@ -230,10 +230,11 @@ extension ShardCore {
         refusal.code = error.status
         refusal.request = "\(head.method) \(head.path)"
         refusal.address = context.settings.admissionControl.addressText(of: stream, head)
-        refusal.advice =
-            error.limit?.advice
-            ?? (error.status == 401 || error.status == 404
-                ? "compare the backend's app ID, key and secret with apps.N; check its clock" : nil)
+        refusal.limit = error.limit
+        if error.status == 401 || error.status == 404 {
+            refusal.advice =
+                "compare the backend's app ID, key and secret with apps.N; check its clock"
+        }
         return refusal
     }
 }

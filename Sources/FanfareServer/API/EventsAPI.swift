@@ -189,7 +189,7 @@ struct EventsAPI {
             var refusal = Refusal(.request, reason: error.message)
             refusal.code = error.status
             refusal.channel = channels.map(\.text).joined(separator: ", ")
-            refusal.advice = error.limit?.advice
+            refusal.limit = error.limit
             return refusal
         }
         core.context.refused(of: app.id, refusal)

@@ -263,7 +263,7 @@ extension Gateway {
         var refusal = Refusal(.connection, reason: error.message)
         refusal.code = error.code.rawValue
         refusal.address = context.settings.admissionControl.addressText(of: stream, head)
-        refusal.advice = error.limit?.advice
+        refusal.limit = error.limit
         switch error.code {
         case .appDoesNotExist:
             refusal.advice = "connect with the key of an app (apps.N.key)"
