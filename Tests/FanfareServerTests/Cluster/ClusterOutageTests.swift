@@ -22,10 +22,8 @@ import Testing
             let node = cluster.nodes[0]
             let (client, _) = try await node.subscribed(to: "private-a")
             let (other, _) = try await node.subscribed(to: "private-a")
-            try await relay.set(.cut)
             let start = ContinuousClock.now
-            // What is sent before the node has noticed may have been published.
-            try await eventually { await node.metric("fanfare_cluster_connections") == 0 }
+            try await relay.cut(node)
             let answer = try await node.trigger("e", "1", on: "private-a")
             #expect(answer.status == 503 && answer.head.contains("Retry-After: 1\r\n"))
             #expect(answer.body.contains("Redis cannot be reached"), "\(answer.body)")
@@ -59,8 +57,7 @@ import Testing
             let node = cluster.nodes[0]
             let info = path == "channels/cache-a" ? [("info", "cache,position")] : []
             let request = SignedRequest(method: "GET", path: "/apps/1/\(path)", parameters: info)
-            try await relay.set(.cut)
-            try await eventually { await node.metric("fanfare_cluster_connections") == 0 }
+            try await relay.cut(node)
             // The first waits, the second is refused at once.
             for _ in 0..<2 {
                 let answer = try await Wire(port: node.port).ask(request)
@@ -84,8 +81,7 @@ import Testing
             $0.admission.handshakesMax = 16
         } _: { cluster, relay in
             let node = cluster.nodes[0]
-            try await relay.set(.cut)
-            try await eventually { await node.metric("fanfare_cluster_connections") == 0 }
+            try await relay.cut(node)
             let request = SignedRequest(method: "GET", path: "/apps/1/channels/a")
             let backends = try (0..<16).map { _ in try Wire(port: node.port) }
             for backend in backends { try backend.send(request.text) }
@@ -133,7 +129,7 @@ import Testing
             $0.cluster.redis.patience = 20
         } _: { cluster, relay in
             let (client, _) = try await cluster.nodes[1].subscribed(to: "a")
-            try await relay.set(.cut)
+            try await relay.cut(cluster.nodes[0])
             let wires = try (0..<5).map { _ in try Wire(port: cluster.nodes[0].port) }
             for (number, wire) in wires.enumerated() {
                 let body = #"{"name":"e","channels":["a"],"data":"\#(number)"}"#

@@ -74,6 +74,12 @@ final class RedisRelay: Sendable {
         try await eventually { connectionCount.load(ordering: .relaxed) == 0 }
     }
 
+    /// Cuts a node off Redis, and waits until the node has noticed: what it sends before, Redis may still execute.
+    func cut(_ node: TestBroker) async throws {
+        try await set(.cut)
+        try await eventually { await node.metric("fanfare_cluster_connections") == 0 }
+    }
+
     /// Whether the text has come behind which the relay passes on nothing that the server sends.
     var isWithholding: Bool { state.withLock { $0.isWithholding } }
 

@@ -140,7 +140,7 @@ import Testing
         } _: { cluster, relay in
             let node = cluster.nodes[0]
             let (client, _) = try await cluster.nodes[1].subscribed(to: "a")
-            try await relay.set(.cut)
+            try await relay.cut(node)
             // A shard may hold half a MiB.
             let data = String(repeating: "x", count: 8_192)
             let wires = try (0..<80).map { _ in try Wire(port: node.port) }
