@@ -232,9 +232,9 @@ extension ClusterHome: SharedHome {
 
     var channelHome: any SharedChannelHome { channels }
 
-    var userHome: any SharedUserHome { users }
+    var userHome: any UserAuthority { users }
 
-    var sessionHome: any SharedSessionHome { sessions }
+    var sessionHome: any SessionAuthority { sessions }
 
     func sendMessages() -> Bool { publisher.sendMessages() }
 

@@ -10,7 +10,7 @@ import Shard
 ///
 /// Redis has the owner of each session and the data last stored; the owning connection has newer data. The data here is
 /// known from Redis's answers, or waits for them.
-final class SharedSessions: SharedSessionHome {
+final class SharedSessions: SessionAuthority {
     /// A claim that Redis has not decided.
     struct Claim {
         let claim: SessionClaim

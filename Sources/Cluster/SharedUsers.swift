@@ -7,7 +7,7 @@ import Shard
 ///
 /// Redis counts their connections on all nodes. It announces the users that come online or go offline, and those whose
 /// connections a backend closes.
-final class SharedUsers: SharedUserHome {
+final class SharedUsers: UserAuthority {
     /// A user with connections or watchers on this node.
     private struct FollowedUser {
         let address: UserAddress
@@ -37,7 +37,7 @@ final class SharedUsers: SharedUserHome {
     }
 
     /// The number of users with connections or watchers on this node.
-    var followedUserCount: Int { users.count }
+    var count: Int { users.count }
 
     // MARK: - Connections
 

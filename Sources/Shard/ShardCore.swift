@@ -48,7 +48,9 @@ package final class ShardCore: TimerTarget {
         incompleteMessages = IncompleteMessages(context)
         cluster = makeSharedHome?(channels, users, sessions)
         channels.cluster = cluster
-        (users.cluster, sessions.cluster) = (cluster?.userHome, cluster?.sessionHome)
+        if let cluster {
+            (users.authority, sessions.authority) = (cluster.userHome, cluster.sessionHome)
+        }
         context.connectionDelegate = self
         let (reactor, settings) = (context.reactor, context.settings)
         reactor.queueBudget.byteCountMax = settings.heldBytesMax
@@ -197,10 +199,10 @@ package final class ShardCore: TimerTarget {
     package func restore(_ spooled: SpooledState) { channels.restore(spooled) }
 
     /// The sessions of stock clients whose home is this shard, for the next start.
-    package var storedSessions: StoredSessions { sessions.stored }
+    package var storedSessions: StoredSessions { sessions.local.stored }
 
     /// Continues sessions of an earlier run; called before the first client connects.
-    package func restore(_ stored: StoredSessions) { sessions.restore(stored) }
+    package func restore(_ stored: StoredSessions) { sessions.local.restore(stored) }
 
     // MARK: - Cluster
 
@@ -277,7 +279,7 @@ package final class ShardCore: TimerTarget {
     /// The amount that the shard keeps for recovery, to check the limits.
     package var retainedSizes: RetainedSizes {
         var sizes = channels.state.streams.retainedSizes
-        sizes.sessions = sessions.home.count + (cluster?.tableSizes.sessions ?? 0)
+        sizes.sessions = sessions.local.home.count + (cluster?.tableSizes.sessions ?? 0)
         return sizes
     }
 

@@ -63,10 +63,10 @@ extension ShardCore {
             used.retainedBytes = streams.byteCount
             used.cachedEvents = channels.state.cachedEventCount(of: app)
             used.idempotencyKeys = channels.state.keyCount(of: app)
-            used.sessions = sessions.home.count(of: app)
+            used.sessions = sessions.local.home.count(of: app)
             used.vacantPositions = streams.vacantCount
             used.openedStreams = streams.openedCount
-            used.sessionBytes = sessions.home.byteCount(of: app)
+            used.sessionBytes = sessions.local.home.byteCount(of: app)
             usage.apps[app] = used
         }
         return usage

@@ -23,10 +23,10 @@ package protocol SharedHome: AnyObject {
     var channelHome: any SharedChannelHome { get }
 
     /// The shared part of the users.
-    var userHome: any SharedUserHome { get }
+    var userHome: any UserAuthority { get }
 
     /// The shared part of the sessions.
-    var sessionHome: any SharedSessionHome { get }
+    var sessionHome: any SessionAuthority { get }
 
     // MARK: - The turn
 
@@ -98,37 +98,4 @@ package protocol SharedChannelHome: AnyObject {
 
     /// The members at the beginning of a subscription; `nil` if the channel has none.
     func members(at address: ChannelAddress) -> [Member]?
-}
-
-/// Decides about the users whose home is a shard.
-package protocol SharedUserHome: AnyObject {
-    /// Called when a connection of this node has signed in.
-    func signedIn(_ user: UserAddress)
-
-    /// Called when a connection of this node has signed out.
-    func signedOut(_ user: UserAddress)
-
-    /// Adds a watcher of users, and returns the known states; the others are reported later.
-    func watch(_ ids: [UserID], of app: AppID, by watcher: UserHome.Watcher) -> UserHome.Report
-
-    /// Removes a watcher of users.
-    func unwatch(_ ids: [UserID], of app: AppID, by watcher: UserHome.Watcher)
-
-    /// The number of users with connections or watchers on this node.
-    var followedUserCount: Int { get }
-}
-
-/// Decides about the sessions whose home is a shard.
-package protocol SharedSessionHome: AnyObject {
-    /// Makes a connection the owner of its session; this call and the others are answered by a ``SessionMessage``.
-    func claim(_ claim: SessionClaim)
-
-    /// Stores the cursors of a connection that has ended, or yields.
-    func park(_ handover: SessionHandover)
-
-    /// Called when a superseded connection has answered a ping, so that two connected clients use the token.
-    func share(_ address: SessionAddress, _ id: SocketID)
-
-    /// Stores a session that its owner continues to use.
-    func keep(_ session: StoredSession)
 }

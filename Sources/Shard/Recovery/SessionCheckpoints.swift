@@ -50,15 +50,15 @@ final class SessionCheckpoints: TimerTarget {
     func remove(_ connection: Connection) { connections[connection.socketID] = nil }
 
     /// Called when sessions may have changed at their home.
-    func homeChanged() { if sessions.home.changeCount > 0 { startTimer() } }
+    func homeChanged() { if sessions.local.home.changeCount > 0 { startTimer() } }
 
     func timerFired(tag: Int) {
         if tag == Task.portion.rawValue { return written() }
         isTimerRunning = false
-        let count = connections.count + sessions.home.changeCount
+        let count = connections.count + sessions.local.home.changeCount
         let isShort = count <= Self.portionMax.sessions && context.archive != nil
         guard isShort || isLongIntervalOver else { return startTimer() }
-        due = (Array(connections.values), sessions.home.changeCount)
+        due = (Array(connections.values), sessions.local.home.changeCount)
         connections = [:]
         post()
     }
@@ -82,9 +82,9 @@ final class SessionCheckpoints: TimerTarget {
         }
         let room = min(Self.portionMax.sessions - changes.count, due.atHome)
         due.atHome -= room
-        changes += sessions.takeChanges(upTo: room)
+        changes += sessions.local.takeChanges(upTo: room)
         guard !changes.isEmpty else {
-            if !connections.isEmpty || sessions.home.changeCount > 0 { startTimer() }
+            if !connections.isEmpty || sessions.local.home.changeCount > 0 { startTimer() }
             return
         }
         isUnderWay = true

@@ -4,18 +4,19 @@ package import PusherProtocol
 
 /// The sessions of stock clients with a token: those claimed by connections of this shard, and those whose home it is.
 ///
-/// `SessionHome` decides, and this class performs its effects; in a cluster Redis decides for all nodes.
+/// It carries the messages between both, and checks superseded connections.
 package final class SessionService: TimerTarget {
     private let context: ShardContext
     private let connections: Connections
-    private(set) var home: SessionHome
-    /// The replacement of ``home`` in a cluster.
-    var cluster: (any SharedSessionHome)?
+    /// The sessions whose home is this shard; none in a cluster.
+    let local: LocalSessions
+    /// Decides about them: the shard, unless the nodes of a cluster share them.
+    var authority: any SessionAuthority
     /// Stores sessions for a crash, in the archive or in the cluster; `nil` without either.
     private(set) var checkpoints: SessionCheckpoints?
     /// The connections of this shard that others have superseded, in that order.
     private var superseded: [Superseded] = []
-    private var areTimersRunning = (expiry: false, checks: false)
+    private var isCheckTimerRunning = false
 
     /// A connection that another one has superseded.
     private struct Superseded {
@@ -24,10 +25,6 @@ package final class SessionService: TimerTarget {
         var isAsked = false
     }
 
-    private enum Task: Int { case expiry, checks }
-
-    /// The time between two removals of expired sessions.
-    private static var expiryInterval: Duration { .seconds(15) }
     /// The time between two checks of superseded connections.
     private static var checkInterval: Duration { .milliseconds(500) }
     /// The time after which a superseded connection is pinged, because its client may be about to close it.
@@ -38,24 +35,17 @@ package final class SessionService: TimerTarget {
     init(_ context: ShardContext, _ connections: Connections) {
         self.context = context
         self.connections = connections
-        home = SessionHome(
-            shardCount: context.shardCount,
-            start: context.reactor.unixMilliseconds
-        )
-        home.readCalendar(at: moment)
+        local = LocalSessions(context)
+        authority = local
+        local.service = self
         guard context.archive != nil || context.settings.cluster != nil else { return }
-        if context.archive != nil { home.noteChanges() }
         checkpoints = SessionCheckpoints(context, self)
     }
 
     /// Whether no session is remembered, no superseded connection is awaited, and no timer is running.
     var isAtRest: Bool {
-        home.isEmpty && superseded.isEmpty && !areTimersRunning.expiry && !areTimersRunning.checks
+        local.isAtRest && superseded.isEmpty && !isCheckTimerRunning
             && checkpoints?.isAtRest ?? true
-    }
-
-    private var moment: SessionHome.Moment {
-        SessionHome.Moment(now: context.milliseconds, calendar: context.reactor.unixMilliseconds)
     }
 
     // MARK: - Connections of this shard
@@ -103,7 +93,7 @@ package final class SessionService: TimerTarget {
 
     private func check(_ id: SocketID) {
         superseded.append(Superseded(socketID: id, since: context.milliseconds))
-        startTimers()
+        startCheckTimer()
     }
 
     private func checkSuperseded() {
@@ -151,90 +141,33 @@ package final class SessionService: TimerTarget {
     /// Handles a message to the home of a session, or from one.
     func receive(_ message: SessionMessage) {
         switch message {
-        case .claim(let claim):
-            guard let app = context.registry.apps[claim.address.app] else {
-                // The connection is being closed with its app.
-                return
-            }
-            if let cluster { return cluster.claim(claim) }
-            perform(home.claim(claim, app.recovery, at: moment))
-        case .handOver(let handover):
-            if let cluster { return cluster.park(handover) }
-            perform(home.receive(handover, at: context.milliseconds))
-        case .isAlive(let address, let socketID):
-            if let cluster { return cluster.share(address, socketID) }
-            perform(home.isAlive(socketID, address, at: context.milliseconds))
+        // Without the app, the connection is being closed with it.
+        case .claim(let claim) where context.registry.apps[claim.address.app] == nil: break
+        case .claim(let claim): authority.claim(claim)
+        case .handOver(let handover): authority.park(handover)
+        case .isAlive(let address, let socketID): authority.share(address, socketID)
         case .answer(let answer, let address, let socketID):
             receive(answer, address, for: socketID)
         case .yield(let address, let socketID, let openedAt):
             yield(address, socketID, openedAt: openedAt)
-        case .checkpoint(let session): cluster?.keep(session)
+        case .checkpoint(let session): authority.keep(session)
         case .requestCheckpoint(_, let socketID):
             if let connection = connections[socketID] { checkpoints?.changed(connection) }
         case .share(_, let socketID): connections[socketID]?.shareSession()
         }
     }
 
-    private func perform(_ effects: [SessionHome.Effect]) {
-        for effect in effects {
-            switch effect {
-            case .answer(let answer, let address, let socketID):
-                send(.answer(answer, address, to: socketID), toShardOf: socketID)
-            case .requestYield(let address, let socketID, let openedAt):
-                let message = SessionMessage.yield(address, from: socketID, openedAt: openedAt)
-                send(message, toShardOf: socketID)
-            case .tellShared(let address, let socketID):
-                send(.share(address, socketID), toShardOf: socketID)
-            case .limitMet(let limit, let app): context.limitMet(limit, of: app)
-            }
-        }
-        startTimers()
-    }
+    // MARK: - The timer
 
-    // MARK: - Storage
-
-    /// The sessions whose home is this shard.
-    var stored: StoredSessions { home.stored(at: moment) }
-
-    /// Adds sessions of an earlier run; see ``SessionHome/restore(_:on:at:sessionsMax:)``.
-    func restore(_ stored: StoredSessions) {
-        home.restore(stored, on: context.shard, at: moment) {
-            context.registry.apps[$0]?.recovery.sessionsMax
-        }
-        startTimers()
-    }
-
-    /// Removes and returns changes of sessions that have no connection.
-    func takeChanges(upTo countMax: Int) -> [SessionChange] {
-        home.takeChanges(upTo: countMax, at: moment)
-    }
-
-    // MARK: - Timers
-
-    private func startTimers() {
-        checkpoints?.homeChanged()
-        if !areTimersRunning.expiry, !home.isEmpty {
-            areTimersRunning.expiry = true
-            context.reactor.schedule(after: Self.expiryInterval, self, tag: Task.expiry.rawValue)
-        }
-        if !areTimersRunning.checks, !superseded.isEmpty {
-            areTimersRunning.checks = true
-            context.reactor.schedule(after: Self.checkInterval, self, tag: Task.checks.rawValue)
-        }
+    private func startCheckTimer() {
+        guard !isCheckTimerRunning, !superseded.isEmpty else { return }
+        isCheckTimerRunning = true
+        context.reactor.schedule(after: Self.checkInterval, self)
     }
 
     package func timerFired(tag: Int) {
-        switch Task(rawValue: tag) {
-        case .expiry:
-            areTimersRunning.expiry = false
-            home.removeExpired(at: moment) {
-                context.registry.apps[$0]?.recovery.sessionAge
-            }
-        case .checks:
-            areTimersRunning.checks = false
-            checkSuperseded()
-        case nil: break
-        }
-        startTimers()
+        isCheckTimerRunning = false
+        checkSuperseded()
+        startCheckTimer()
     }
 }

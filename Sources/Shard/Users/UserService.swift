@@ -2,14 +2,12 @@ package import Broker
 import Net
 import PusherProtocol
 
-/// The users of one shard: its own signed-in connections, and the homes of the users that it owns.
-package final class UserService: TimerTarget {
+/// The users of one shard: its own signed-in connections, and the messages to and from the users' homes.
+package final class UserService {
     private let context: ShardContext
     private let connections: Connections
-    private var home = UserHome()
-    /// The home of all nodes' users; `nil` for a standalone broker.
-    var cluster: (any SharedUserHome)?
-    private var isDepartureTimerRunning = false
+    /// Decides about the users whose home is this shard: the shard, unless the nodes of a cluster share them.
+    lazy var authority: any UserAuthority = LocalUsers(context) { [unowned self] in send($0) }
     /// The connections of this shard that are signed in, by user.
     private var signedIn: [UserAddress: Set<SocketID>] = [:]
 
@@ -22,7 +20,7 @@ package final class UserService: TimerTarget {
     var signedInCount: Int { signedIn.count }
 
     /// The number of users that are online or watched and whose home is this shard.
-    var homeCount: Int { cluster?.followedUserCount ?? home.count }
+    var homeCount: Int { authority.count }
 
     // MARK: - This shard's connections
 
@@ -81,21 +79,12 @@ package final class UserService: TimerTarget {
     /// Processes a message of another shard, or of this one.
     func receive(_ message: UserMessage) {
         switch message {
-        case .signedIn(let user):
-            if let cluster { return cluster.signedIn(user) }
-            send(home.signIn(user))
-        case .signedOut(let user):
-            if let cluster { return cluster.signedOut(user) }
-            home.signOut(user, at: context.milliseconds)
-            startDepartureTimer()
+        case .signedIn(let user): authority.signedIn(user)
+        case .signedOut(let user): authority.signedOut(user)
         case .watch(let app, let users, let watcher):
-            let report =
-                cluster?.watch(users, of: app, by: watcher)
-                ?? home.watch(users, of: app, by: watcher)
-            send([report])
+            send([authority.watch(users, of: app, by: watcher)])
         case .unwatch(let app, let users, let watcher):
-            if let cluster { return cluster.unwatch(users, of: app, by: watcher) }
-            home.unwatch(users, of: app, by: watcher)
+            authority.unwatch(users, of: app, by: watcher)
         case .report(let report):
             for watcher in report.watchers {
                 connections[watcher]?.reportUsers(online: report.online, offline: report.offline)
@@ -111,21 +100,5 @@ package final class UserService: TimerTarget {
     /// Reports the states of users to their watchers.
     package func send(_ reports: [UserHome.Report]) {
         for report in reports where !report.isEmpty { send(.report(report), to: report.shard) }
-    }
-
-    // MARK: - Departures
-
-    /// Starts the timer of the next departure, unless it is running or no departure is pending.
-    private func startDepartureTimer() {
-        guard !isDepartureTimerRunning, let time = home.nextDeparture else { return }
-        isDepartureTimerRunning = true
-        let delay = Duration.milliseconds(max(0, time - context.milliseconds))
-        context.reactor.schedule(after: delay, self)
-    }
-
-    package func timerFired(tag: Int) {
-        isDepartureTimerRunning = false
-        send(home.removeDeparted(at: context.milliseconds))
-        startDepartureTimer()
     }
 }
