@@ -16,12 +16,6 @@ extension SharedChannels {
     /// more calls.
     static var departuresMax: Int { 8 }
 
-    /// Called when a subscription was granted, or refused.
-    func subscribed(at address: ChannelAddress) {
-        remotes[address]?.toldTotal = nil
-        countChanged(at: address)
-    }
-
     /// Notifies this node's subscribers of the number on all nodes, unless they have it already.
     func tellTotal(_ remote: RemoteChannel) {
         guard let total = remote.totalSubscriptions, total != remote.toldTotal,

@@ -152,14 +152,11 @@ final class ChannelReplays {
         on remote: RemoteChannel,
         behind messages: [StoredMessage] = []
     ) {
-        channels.addSubscriber(
-            subscription.request,
+        shared.admit(
+            subscription,
             to: remote.address,
-            as: subscription.member,
-            from: subscription.position,
             behind: ArchivedMessages(messages, behind: subscription.former?.missed)
         )
-        shared.countChanged(at: remote.address)
     }
 }
 

@@ -1,6 +1,7 @@
 import Broker
 import BrokerConfiguration
 import Primitives
+import PusherProtocol
 import RESP
 import Redis
 package import Shard
@@ -44,9 +45,9 @@ final class ClusterHome {
         self.channels = SharedChannels(partitions, rules, channels)
         comparison = ChannelComparison(self.channels)
         publisher = ClusterPublisher(partitions, rules, shares, self.channels.remotes, channels)
-        self.users = SharedUsers(partitions, users)
         self.sessions = SharedSessions(partitions, sessions, self.channels.delivery)
-        queries = SharedQueries(partitions, rules, self.users, channels)
+        queries = SharedQueries(partitions, rules, channels)
+        self.users = SharedUsers(partitions, queries, users)
         lists = SharedLists(partitions, queries)
         leader = PartitionLeader(partitions, rules)
         reaper = NodeReaper(partitions, rules)
@@ -181,8 +182,8 @@ final class ClusterHome {
 
     // MARK: - Metrics
 
-    var tableSizes: (messages: Int, waitingSessions: Int, sessions: Int) {
-        (publisher.waitingCount, sessions.waitingCount, sessions.owned.count)
+    var sessionCounts: (waiting: Int, atHome: Int) {
+        (sessions.waitingCount, sessions.owned.count)
     }
 
     var reading: ClusterReading {
@@ -212,31 +213,65 @@ extension ClusterSettings {
     }
 }
 
-// What the shard asks for, passed on to whose task it is.
-extension ClusterHome: SharedHome {
+// What the shard proposes, passed on to whose task it is.
+extension ClusterHome: ChannelAuthority {
     func publish(
         _ event: ProposedEvent,
-        on address: ChannelAddress,
+        on channel: Channel?,
+        at address: ChannelAddress,
         by publisher: () -> Proposal.Publisher
     ) -> PendingTrigger.Outcome? {
         self.publisher.publish(event, on: address, by: publisher)
+    }
+
+    func subscribe(
+        _ request: SubscriptionRequest,
+        to address: ChannelAddress,
+        as member: Member?,
+        from position: PositionRequest?
+    ) {
+        let subscription = PendingSubscription(request: request, member: member, position: position)
+        channels.subscribe(subscription, to: address)
+    }
+
+    func unsubscribe(
+        _ id: SocketID,
+        of shard: Int,
+        from channel: Channel?,
+        at address: ChannelAddress
+    ) {
+        channels.unsubscribe(id, of: shard, from: channel, at: address)
     }
 
     func answer(_ query: ShardQuery, _ finish: @escaping (HomeAnswer) -> Void) {
         queries.answer(query, finish)
     }
 
-    func list(_ range: ChannelRange, _ finish: @escaping (ChannelPortion) -> Void) {
+    @discardableResult
+    func list(_ range: ChannelRange, _ finish: @escaping (ChannelPortion) -> Void) -> Int {
         lists.list(range, finish)
+        return range.limit
     }
 
-    var channelHome: any SharedChannelHome { channels }
+    func appsWereReplaced(_ former: AppRegistry) {
+        channels.channels.state.replaceSettings(of: context.registry.apps.all)
+    }
 
-    var userHome: any UserAuthority { users }
+    func dispatch() -> Bool { publisher.sendMessages() }
 
-    var sessionHome: any SessionAuthority { sessions }
+    var tableSizes: [(table: String, count: Int)] {
+        [("messages that wait for Redis", publisher.waitingCount)]
+    }
 
-    func sendMessages() -> Bool { publisher.sendMessages() }
+    // The stores end with the shard, and what waits with them.
+    func dropPending() {}
+}
+
+// The shard's part in the cluster.
+extension ClusterHome: SharedHome {
+    var channelAuthority: any ChannelAuthority { self }
+    var userAuthority: any UserAuthority { users }
+    var sessionAuthority: any SessionAuthority { sessions }
 
     func settle(_ id: QueuedEvent.ID, isDelivered: Bool) {
         leader.settle(id, isDelivered: isDelivered)

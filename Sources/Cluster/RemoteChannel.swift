@@ -3,6 +3,7 @@ import Net
 import Primitives
 import PusherProtocol
 import Redis
+import Shard
 
 /// A channel of this node in Redis: what the node has reported of its subscribers, and what it has received.
 final class RemoteChannel {
@@ -97,6 +98,13 @@ final class RemoteChannel {
         let envelope: Envelope
         /// `nil` if it has no number.
         let position: StreamPosition?
+    }
+
+    /// What precedes a replay: the cached event, nothing if the replay has it, or `nil` if there is none.
+    func cachedOpening(ahead replay: Replay?) -> Grant.CachedOpening? {
+        guard let cached else { return nil }
+        let position = cached.position.flatMap { ChannelPosition($0) }
+        return replay?.contains(position) == true ? .nothing : .event(cached.envelope)
     }
 
     init(_ address: ChannelAddress, partition: Int, keys: PartitionKeys) {

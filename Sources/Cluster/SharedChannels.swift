@@ -10,7 +10,7 @@ import Shard
 ///
 /// Redis orders their messages, counts their subscriptions and keeps their streams. This shard forwards what its
 /// clients and backends send, and what Redis announces: to the subscribers of this node, in one order for all nodes.
-final class SharedChannels: SharedChannelHome {
+final class SharedChannels {
     let partitions: Partitions
     let rules: SharedRules
     // The service owns this object.
@@ -100,33 +100,6 @@ final class SharedChannels: SharedChannelHome {
             }
         }
         delivery.deliver(envelope, announcement, on: remote)
-    }
-
-    // MARK: - Subscriptions
-
-    /// The cached event that precedes a replay; `nil` if there is none, or if it is a part of the replay.
-    func cachedOpening(at address: ChannelAddress, ahead replay: Replay?) -> Grant.CachedOpening? {
-        guard let cached = remotes[address]?.cached else { return nil }
-        let position = cached.position.flatMap { ChannelPosition($0) }
-        return replay?.contains(position) == true ? .nothing : .event(cached.envelope)
-    }
-
-    func members(at address: ChannelAddress) -> [Member]? {
-        address.name.kind.isPresence ? remotes[address]?.members.members : nil
-    }
-
-    /// Called with an event of a channel among this node's own subscribers, which may not apply to all nodes.
-    ///
-    /// - Returns: Whether its observers are notified; if not, Redis decides.
-    func reports(_ event: ChannelEvent, at address: ChannelAddress) -> Bool {
-        switch event {
-        case .memberRemoved(let user):
-            if let remote = remotes[address] { members.leaveIfAbsent(user, remote) }
-            return false
-        case .occupied, .vacated, .memberAdded, .subscriptionCount: return false
-        case .cacheMiss: return remotes[address]?.cached == nil
-        default: return true
-        }
     }
 
     /// Closes the clients with channels in a partition.

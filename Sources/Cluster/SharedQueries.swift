@@ -10,7 +10,6 @@ import Shard
 final class SharedQueries {
     let partitions: Partitions
     let rules: SharedRules
-    private let users: SharedUsers
     // The service owns this object.
     private unowned let channels: ChannelService
     /// The queries that Redis has not answered.
@@ -19,10 +18,9 @@ final class SharedQueries {
     init(
         _ partitions: Partitions,
         _ rules: SharedRules,
-        _ users: SharedUsers,
         _ channels: ChannelService
     ) {
-        (self.partitions, self.rules, self.users) = (partitions, rules, users)
+        (self.partitions, self.rules) = (partitions, rules)
         self.channels = channels
     }
 
@@ -47,7 +45,7 @@ final class SharedQueries {
         for query in queries.values
         where query.isWaiting && indices(of: query).contains(where: isOutOfPatience) {
             guard queries.removeValue(forKey: ObjectIdentifier(query)) != nil else { continue }
-            query.finish(.failure(.isUnreadable))
+            query.finish(.failure(.redisUnreadable))
         }
     }
 
@@ -87,7 +85,8 @@ final class SharedQueries {
             }
         }
         if case .terminate(let user) = query.query {
-            let (call, index) = (users.termination(of: user), partitions.index(of: user))
+            let index = partitions.index(of: user)
+            let call = partitions[index].calls.terminate(ClusterUser(user))
             send(call, to: index, for: query, .termination)
         }
         guard let address = query.query.address else { return finishIfComplete(query) }
@@ -263,7 +262,7 @@ final class SharedQueries {
         guard query.missing == 0, !query.isWaiting,
             queries.removeValue(forKey: ObjectIdentifier(query)) != nil
         else { return }
-        guard !query.isRefused else { return query.finish(.failure(.isUnreadable)) }
+        guard !query.isRefused else { return query.finish(.failure(.redisUnreadable)) }
         if let position = query.counts.first?.position {
             switch query.query {
             case .history: finishHistory(query, upTo: position)

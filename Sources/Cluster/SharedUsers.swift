@@ -16,6 +16,7 @@ final class SharedUsers: UserAuthority {
     }
 
     private let partitions: Partitions
+    private let queries: SharedQueries
     // It owns this object.
     private unowned let service: UserService
     /// The users with connections or watchers on this node, by the names of their pub/sub channels.
@@ -32,8 +33,8 @@ final class SharedUsers: UserAuthority {
         followNext()
     }
 
-    init(_ partitions: Partitions, _ service: UserService) {
-        (self.partitions, self.service) = (partitions, service)
+    init(_ partitions: Partitions, _ queries: SharedQueries, _ service: UserService) {
+        (self.partitions, self.queries, self.service) = (partitions, queries, service)
     }
 
     /// The number of users with connections or watchers on this node.
@@ -133,10 +134,8 @@ final class SharedUsers: UserAuthority {
         }
     }
 
-    /// The call that closes a user's connections on all nodes.
-    func termination(of user: UserAddress) -> ScriptCall {
-        let (_, index, clusterUser) = target(of: user)
-        return partitions[index].calls.terminate(clusterUser)
+    func terminate(_ user: UserAddress, _ finish: @escaping (HomeAnswer) -> Void) {
+        queries.answer(.terminate(user), finish)
     }
 
     /// Whether a user, of this pub/sub channel, has a connection of this node.
@@ -239,8 +238,12 @@ final class SharedUsers: UserAuthority {
         of user: UserAddress
     ) -> (topic: String, partition: Int, user: ClusterUser) {
         let index = partitions.index(of: user)
-        let clusterUser = ClusterUser(app: user.app.text, id: user.id.text)
+        let clusterUser = ClusterUser(user)
         let topic = partitions[index].calls.keys.announcements(clusterUser)
         return ("\(topic)", index, clusterUser)
     }
+}
+
+extension ClusterUser {
+    init(_ user: UserAddress) { self.init(app: user.app.text, id: user.id.text) }
 }

@@ -9,32 +9,92 @@ import Shard
 // The grant of a subscription follows the reply to `attach`. Messages published before that reply are included in it,
 // and messages published after it are received after it. So nothing is missed, and nothing is buffered.
 extension SharedChannels {
-    /// Whether a subscription waits and continues later.
+    /// Grants or refuses a subscription, now or later.
     ///
-    /// It waits for the node to be attached to the channel, or for messages that are no longer in memory. The position
-    /// is that of a client that tracks the channel.
-    func waits(
-        _ request: SubscriptionRequest,
-        to address: ChannelAddress,
-        as member: Member?,
-        from position: PositionRequest?
-    ) -> Bool {
+    /// It waits for the node to be attached to the channel, or for messages that are no longer in memory.
+    func subscribe(_ subscription: PendingSubscription, to address: ChannelAddress) {
+        let (request, position) = (subscription.request, subscription.position)
+        guard !channels.refuses(request, to: address, from: position) else {
+            return countChanged(at: address)
+        }
         // The console's page shows only this node.
-        guard address.app != context.registry.consoleApp?.id else { return false }
+        if address.app == context.registry.consoleApp?.id {
+            return admit(subscription, to: address)
+        }
         let remote = remotes[address] ?? remotes.follow(address)
-        let subscription = PendingSubscription(request: request, member: member, position: position)
         guard remotes.store(of: remote).isolation != .closed else {
             remote.waiting.append(subscription)
-            delivery.close(request)
-            return true
+            return delivery.close(request)
         }
         guard remote.isGranting || isReady(remote, for: subscription) else {
             remote.waiting.append(subscription)
-            attach(remote)
-            return true
+            return attach(remote)
         }
         remotes.keepStream(of: remote)
-        return members.joins(subscription, remote) || replays.begin(subscription, on: remote)
+        if members.joins(subscription, remote) || replays.begin(subscription, on: remote) { return }
+        admit(subscription, to: address)
+    }
+
+    /// Adds a subscriber for whom everything is known, with the members and the cached event of all nodes.
+    func admit(
+        _ subscription: PendingSubscription,
+        to address: ChannelAddress,
+        behind missed: ArchivedMessages = ArchivedMessages()
+    ) {
+        let (request, position) = (subscription.request, subscription.position)
+        let channel = channels.table.open(address)
+        if channel.home.isVacant { channels.table.becameOccupied(address) }
+        let effects = channel.home.admit(
+            Subscriber(request, as: subscription.member, from: position),
+            to: address,
+            of: channels.app(of: address, isTracked: position != nil),
+            sharing: &channels.state,
+            behind: missed,
+            at: context.milliseconds
+        )
+        let remote = remotes[address]
+        for effect in effects {
+            switch effect {
+            case .grant(let grant):
+                channels.send(
+                    grant,
+                    for: request,
+                    of: channel,
+                    at: address,
+                    shared: remote?.cachedOpening(ahead: grant.replay),
+                    members: address.name.kind.isPresence ? remote?.members.members : nil
+                )
+            // The copies of this node have no cached event.
+            case .notify(.cacheMiss) where remote?.cached != nil: break
+            default: channels.perform([effect], on: channel, at: address, for: request)
+            }
+        }
+        channels.startTimers()
+        // It knows no count yet.
+        remote?.toldTotal = nil
+        countChanged(at: address)
+    }
+
+    /// Removes a subscriber, or drops the subscription that waits.
+    func unsubscribe(
+        _ id: SocketID,
+        of shard: Int,
+        from channel: Channel?,
+        at address: ChannelAddress
+    ) {
+        guard !withdraw(id, from: address), let channel else { return }
+        let (wasSubscribed, departed, limit) = channel.home.dismiss(
+            id,
+            from: shard,
+            at: address,
+            sharing: &channels.state,
+            now: context.milliseconds
+        )
+        context.notify(.subscriptions, on: address, .unsubscribed(id))
+        if wasSubscribed, channel.home.isVacant { channels.table.becameVacant(address) }
+        if let limit { context.limitMet(limit, of: address.app) }
+        if let departed, let remote = remotes[address] { members.leaveIfAbsent(departed, remote) }
+        countChanged(at: address)
     }
 
     /// Removes the subscription of a connection that has unsubscribed meanwhile, and returns whether it was waiting.
@@ -153,12 +213,7 @@ extension SharedChannels {
     func grant(_ subscriptions: [PendingSubscription], on remote: RemoteChannel) {
         remote.isGranting = true
         for subscription in subscriptions {
-            channels.addSubscriber(
-                subscription.request,
-                to: remote.address,
-                as: subscription.member,
-                from: subscription.position
-            )
+            subscribe(subscription, to: remote.address)
         }
         remote.isGranting = false
     }

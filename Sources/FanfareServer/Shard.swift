@@ -247,7 +247,7 @@ actor Shard: LoopResident {
 
     /// Closes the listeners: HTTP connections end after their last response, clients stay connected.
     func closeListeners() {
-        if core.stage != .draining { core.channels.keepBlankStreams() }
+        if core.stage != .draining { core.keepBlankStreams() }
         core.stage = .draining
         for listener in listeners { listener.close() }
         listeners = []

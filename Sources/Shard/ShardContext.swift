@@ -58,6 +58,7 @@ package final class ShardContext {
         self.reactor = reactor
         self.archive = archive
         self.settings = settings
+        partitionCount = settings.cluster?.partitionCount ?? links.count
         self.registry = registry
         self.links = links
         self.observers = BrokerObservers(observers)
@@ -86,21 +87,19 @@ package final class ShardContext {
     /// In a cluster it is the home of the channel's partition, because each shard registers and follows whole
     /// partitions.
     package func home(of address: ChannelAddress) -> Int {
-        guard let cluster = settings.cluster else { return address.home(among: shardCount) }
-        return address.home(among: cluster.partitionCount) % shardCount
+        address.home(among: partitionCount) % shardCount
     }
 
     /// The home shard of a user; in a cluster, that of the user's partition.
-    func home(of user: UserAddress) -> Int {
-        guard let cluster = settings.cluster else { return user.home(among: shardCount) }
-        return user.home(among: cluster.partitionCount) % shardCount
-    }
+    func home(of user: UserAddress) -> Int { user.home(among: partitionCount) % shardCount }
 
     /// The home shard of a session; in a cluster, that of the session's partition.
     func home(of session: SessionAddress) -> Int {
-        guard let cluster = settings.cluster else { return session.home(among: shardCount) }
-        return session.home(among: cluster.partitionCount) % shardCount
+        session.home(among: partitionCount) % shardCount
     }
+
+    /// The number of parts into which channels, users and sessions are divided: partitions in a cluster, or shards.
+    private let partitionCount: Int
 
     /// The number of this shard.
     package var shard: Int { links.shard }

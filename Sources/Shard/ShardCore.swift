@@ -42,14 +42,15 @@ package final class ShardCore: TimerTarget {
         channels = ChannelService(context, connections)
         users = UserService(context, connections)
         sessions = SessionService(context, connections)
-        queries = ScatterGather(context, channels)
+        queries = ScatterGather(context, channels, users)
         listings = ChannelListings(context, channels)
         deliveries = DeliverySearches(context, channels.records)
         incompleteMessages = IncompleteMessages(context)
         cluster = makeSharedHome?(channels, users, sessions)
-        channels.cluster = cluster
         if let cluster {
-            (users.authority, sessions.authority) = (cluster.userHome, cluster.sessionHome)
+            channels.authority = cluster.channelAuthority
+            users.authority = cluster.userAuthority
+            sessions.authority = cluster.sessionAuthority
         }
         context.connectionDelegate = self
         let (reactor, settings) = (context.reactor, context.settings)
@@ -76,7 +77,7 @@ package final class ShardCore: TimerTarget {
         cluster?.advance()
         channels.sendWaitingRequests()
         channels.confirmations.askBehindGrants()
-        channels.dispatchCommits()
+        channels.authority.dispatch()
         // Before this shard's own fan-out, so that the other shards start theirs at the same time.
         context.links.dispatch(assists: context.reactor.wasIdle)
         flush()
@@ -84,13 +85,11 @@ package final class ShardCore: TimerTarget {
 
     /// Writes to streams and groups, and sends the resulting messages to the other shards.
     private func flush() {
-        cluster?.sendMessages()
         context.reactor.flush()
         context.reactor.relieveTargets()
         channels.turnEnded()
-        channels.dispatchCommits()
         // Messages that have waited for subscribers.
-        if let cluster, cluster.sendMessages() { context.reactor.flush() }
+        if channels.authority.dispatch() { context.reactor.flush() }
         context.links.dispatch()
         sendTimes.turnEnded(
             begunAt: context.reactor.now,
@@ -115,7 +114,7 @@ package final class ShardCore: TimerTarget {
         receiveMessages()
         context.reactor.relieveTargets()
         channels.confirmations.askBehindGrants()
-        channels.dispatchCommits()
+        channels.authority.dispatch()
         context.links.dispatch()
         guard context.reactor.groupSendCount <= Self.assistedSendsMax else { return true }
         flush()
@@ -131,11 +130,11 @@ package final class ShardCore: TimerTarget {
     private func receive(_ message: ShardMessage) {
         switch message {
         case .subscribe(let address, let request):
-            channels.addSubscriber(request, to: address, as: nil)
+            channels.authority.subscribe(request, to: address, as: nil, from: nil)
         case .subscribeAsMember(let address, let request, let member):
-            channels.addSubscriber(request, to: address, as: member)
+            channels.authority.subscribe(request, to: address, as: member, from: nil)
         case .subscribeFrom(let position, let address, let request, let member):
-            channels.addSubscriber(request, to: address, as: member, from: position)
+            channels.authority.subscribe(request, to: address, as: member, from: position)
         case .granted(let address, let request, let grant):
             channels.complete(request, to: address, grant)
         case .refused(let address, let request, let refusal):
@@ -170,7 +169,7 @@ package final class ShardCore: TimerTarget {
         case .webhookSettled(let id, let isDelivered):
             cluster?.settle(id, isDelivered: isDelivered)
         case .archive(.sessionsWritten): sessions.checkpoints?.written()
-        case .archive(let reply): channels.receive(reply)
+        case .archive(let reply): channels.stored?.receive(reply)
         }
     }
 
@@ -191,6 +190,9 @@ package final class ShardCore: TimerTarget {
 
     /// Continues the streams and keys of the archive whose home is this shard; called before the first client connects.
     package func restore(_ contents: ArchiveContents) { channels.restore(contents) }
+
+    /// Makes the archive keep the streams of channels without messages, before a stop disconnects their clients.
+    package func keepBlankStreams() { channels.stored?.keepBlankStreams() }
 
     /// The state that is only in memory, for the next start.
     package var spooled: SpooledState { channels.spooled }
@@ -249,10 +251,7 @@ package final class ShardCore: TimerTarget {
             ("channels", channels.table.count),
             ("pending triggers", channels.triggers.count),
             ("backlogs", channels.backlogs.count),
-            ("messages that wait for Redis", cluster?.tableSizes.messages ?? 0),
             ("clients to be reconnected", channels.reconnects.count),
-            ("events that wait for the archive", channels.commits?.count ?? 0),
-            ("requests that wait for the archive", channels.archiveReads.count),
             ("closed connections with subscriptions", channels.leavingCount),
             ("waiting resumes", channels.throttle.waitingCount),
             ("pending resumes", channels.throttle.pendingCount),
@@ -260,7 +259,7 @@ package final class ShardCore: TimerTarget {
             ("cached events", channels.isCacheAtRest ? 0 : 1),
             ("counts to be announced", channels.areCountsAtRest ? 0 : 1),
             ("sessions of tokens", sessions.isAtRest ? 0 : 1),
-            ("sessions that wait for Redis", cluster?.tableSizes.waitingSessions ?? 0),
+            ("sessions that wait for Redis", cluster?.sessionCounts.waiting ?? 0),
             ("confirmations", channels.confirmations.isAtRest ? 0 : 1),
             ("signed-in users", users.signedInCount),
             ("users at home", users.homeCount),
@@ -273,13 +272,13 @@ package final class ShardCore: TimerTarget {
             ("inbound bytes", context.reactor.inbound.byteCount),
             ("streams", context.reactor.streamCount),
             ("timers", context.reactor.timerCount),
-        ]
+        ] + channels.authority.tableSizes
     }
 
     /// The amount that the shard keeps for recovery, to check the limits.
     package var retainedSizes: RetainedSizes {
         var sizes = channels.state.streams.retainedSizes
-        sizes.sessions = sessions.local.home.count + (cluster?.tableSizes.sessions ?? 0)
+        sizes.sessions = sessions.local.home.count + (cluster?.sessionCounts.atHome ?? 0)
         return sizes
     }
 

@@ -95,7 +95,7 @@ package struct SubscriptionRequest: Sendable {
     /// The number of the request in the session.
     var number: UInt32
     /// A digest of the client's address; 0 if it is not known.
-    var addressDigest: UInt32
+    package var addressDigest: UInt32
     /// The index of the connection's shard; four bytes, so that a ``ShardMessage`` has room for its case.
     private let shardIndex: UInt32
     /// The read of the archive that supplied the grant's messages; its memory counts until they are queued.
@@ -109,6 +109,23 @@ package struct SubscriptionRequest: Sendable {
         self.number = number
         self.addressDigest = addressDigest
         shardIndex = UInt32(shard)
+    }
+}
+
+extension Subscriber {
+    /// Creates the subscriber that a request is about.
+    package init(
+        _ request: SubscriptionRequest,
+        as member: Member?,
+        from position: PositionRequest?
+    ) {
+        self.init(
+            request.socketID,
+            shard: request.shard,
+            member: member,
+            position: position,
+            addressDigest: request.addressDigest
+        )
     }
 }
 

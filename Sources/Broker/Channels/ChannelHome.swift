@@ -81,29 +81,75 @@ public struct ChannelHome: Sendable {
         at now: Int64
     ) -> [Effect] {
         var effects: [Effect] = []
-        let wasVacant = isVacant
-        var newMember: Member?
-        if let member = subscriber.member {
-            let membersMax = app?.limits.membersMax ?? 0
-            switch presence.add(subscriber.socketID, as: member, membersMax: membersMax) {
-            case .refused: return [.refuse(membersMax: membersMax)]
-            case .knownMember: break
-            case .newMember: newMember = member
-            }
+        let membersMax = app?.limits.membersMax ?? 0
+        let (wasVacant, isKnown) = (isVacant, subscriber.member.map { presence.contains($0.id) })
+        guard add(subscriber, to: address, sharing: &state, membersMax: membersMax) else {
+            return [.refuse(membersMax: membersMax)]
         }
-        subscribers.add(from: subscriber.shard)
-        if wasVacant {
-            effects.append(.notify(.occupied))
-            stream = state.streams.index(of: address)
-            if let stream { state.channelBecameOccupied(stream) }
-        }
-        if let newMember {
+        if wasVacant { effects.append(.notify(.occupied)) }
+        if let newMember = subscriber.member, isKnown == false {
             effects.append(.notify(.memberAdded(newMember.id)))
             // Before the grant: the subscriber is added to the fan-out after this notice, and finds itself among the
             // members of the grant.
             let notice = ServerMessage.memberAdded(newMember, to: address.name)
             effects.append(.fanOut(notice, delayMax: noticeDelay(app, state)))
         }
+        grant(to: subscriber, on: address, of: app, &state, &effects, behind: archived, at: now)
+        // After the grant, so that the subscriber gets the count too.
+        updateCount(of: address, app, &state, &effects, at: now)
+        return effects
+    }
+
+    /// Adds a subscriber whom a store has admitted, which itself announces members and counts; returns the effects to
+    /// perform, among them the grant.
+    ///
+    /// The parameters are those of ``subscribe(_:to:of:sharing:behind:at:)``.
+    public mutating func admit(
+        _ subscriber: Subscriber,
+        to address: ChannelAddress,
+        of app: App?,
+        sharing state: inout HomeShardState,
+        behind archived: ArchivedMessages = ArchivedMessages(),
+        at now: Int64
+    ) -> [Effect] {
+        // The store has counted the members.
+        _ = add(subscriber, to: address, sharing: &state, membersMax: .max)
+        var effects: [Effect] = []
+        grant(to: subscriber, on: address, of: app, &state, &effects, behind: archived, at: now)
+        return effects
+    }
+
+    /// Counts a subscriber, unless it would be one member too many; returns whether it is counted.
+    private mutating func add(
+        _ subscriber: Subscriber,
+        to address: ChannelAddress,
+        sharing state: inout HomeShardState,
+        membersMax: Int
+    ) -> Bool {
+        if let member = subscriber.member,
+            case .refused = presence.add(subscriber.socketID, as: member, membersMax: membersMax)
+        {
+            return false
+        }
+        let wasVacant = isVacant
+        subscribers.add(from: subscriber.shard)
+        if wasVacant {
+            stream = state.streams.index(of: address)
+            if let stream { state.channelBecameOccupied(stream) }
+        }
+        return true
+    }
+
+    /// Adds the grant of a subscription to the effects, after those that it causes itself.
+    private mutating func grant(
+        to subscriber: Subscriber,
+        on address: ChannelAddress,
+        of app: App?,
+        _ state: inout HomeShardState,
+        _ effects: inout [Effect],
+        behind archived: ArchivedMessages,
+        at now: Int64
+    ) {
         var replay = app.flatMap {
             self.replay(to: subscriber, address, $0, &state, behind: archived, at: now)
         }
@@ -123,9 +169,6 @@ public struct ChannelHome: Sendable {
             isTracked: subscriber.position != nil && replay != nil
         )
         effects.append(.grant(grant))
-        // After the grant, so that the subscriber gets the count too.
-        updateCount(of: address, app, &state, &effects, at: now)
-        return effects
     }
 
     /// Counts an unsubscription, and announces the departure of a member; returns the effects to perform.
@@ -141,29 +184,60 @@ public struct ChannelHome: Sendable {
         now: Int64
     ) -> [Effect] {
         var effects: [Effect] = []
-        var notice: ServerMessage?
-        if address.name.kind.isPresence {
-            switch presence.remove(connection) {
-            case .unknown: return []
-            case .memberStays: break
-            case .memberLeft(let user):
-                effects.append(.notify(.memberRemoved(user)))
-                notice = .memberRemoved(channel: address.name.text, userID: user.text)
-            }
-        }
-        subscribers.remove(from: shard)
+        let departure = departure(of: connection, from: address)
+        if case .unknown = departure { return [] }
+        if case .memberLeft(let user) = departure { effects.append(.notify(.memberRemoved(user))) }
+        let limit = remove(from: shard, &state, at: now)
         updateCount(of: address, app, &state, &effects, at: now)
         if isVacant {
             effects.append(.notify(.vacated))
-            if let stream {
-                let (isForgotten, limit) = state.streams.wasLeft(stream, at: now)
-                if isForgotten { self.stream = nil }
-                if let limit { effects.append(.limitMet(limit)) }
-            }
-        } else if let notice {
+            if let limit { effects.append(.limitMet(limit)) }
+        } else if case .memberLeft(let user) = departure {
+            let name = address.name.text
+            let notice = ServerMessage.memberRemoved(channel: name, userID: user.text)
             effects.append(.fanOut(notice, delayMax: noticeDelay(app, state)))
         }
         return effects
+    }
+
+    /// Removes a subscriber of a channel that a store shares; the parameters are those of
+    /// ``unsubscribe(_:from:at:of:sharing:now:)``.
+    ///
+    /// - Returns: Whether it was subscribed, the user of whom it was the last connection, and the limit that made the
+    ///   shard forget a stream, if any.
+    public mutating func dismiss(
+        _ connection: SocketID,
+        from shard: Int,
+        at address: ChannelAddress,
+        sharing state: inout HomeShardState,
+        now: Int64
+    ) -> (wasSubscribed: Bool, departed: UserID?, limit: Limit?) {
+        let departure = departure(of: connection, from: address)
+        if case .unknown = departure { return (false, nil, nil) }
+        let limit = remove(from: shard, &state, at: now)
+        guard case .memberLeft(let user) = departure else { return (true, nil, limit) }
+        return (true, user, limit)
+    }
+
+    /// Removes the connection from the members of a presence channel; on others no member leaves.
+    private mutating func departure(
+        of connection: SocketID,
+        from address: ChannelAddress
+    ) -> PresenceMembers.Departure {
+        address.name.kind.isPresence ? presence.remove(connection) : .memberStays
+    }
+
+    /// Counts a subscriber no longer; returns the limit that made the shard forget a stream, if any.
+    private mutating func remove(
+        from shard: Int,
+        _ state: inout HomeShardState,
+        at now: Int64
+    ) -> Limit? {
+        subscribers.remove(from: shard)
+        guard isVacant, let stream else { return nil }
+        let (isForgotten, limit) = state.streams.wasLeft(stream, at: now)
+        if isForgotten { self.stream = nil }
+        return limit
     }
 
     /// Begins to number the channel's messages for a backend that requests its position.

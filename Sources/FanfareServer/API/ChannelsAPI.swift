@@ -186,13 +186,9 @@ struct UsersAPI {
         }
         if let limit = core.channels.publishLimit { throw core.refusal(of: limit) }
         let user = UserAddress(app: app.id, id: UserID(id))
-        guard core.channels.cluster == nil else {
-            return core.queries.terminate(user) { answer in
-                guard core.success(of: answer, app, exchange) != nil else { return }
-                exchange.respond(.json(APIAnswer.empty))
-            }
+        core.queries.terminate(user) { answer in
+            guard core.success(of: answer, app, exchange) != nil else { return }
+            exchange.respond(.json(APIAnswer.empty))
         }
-        core.users.terminate(user)
-        exchange.respond(.json(APIAnswer.empty))
     }
 }

@@ -109,9 +109,8 @@ extension ShardCore {
         case .keepsNothing where context.registry.apps[app.id] == nil:
             Response(refusal: APIError(unknownApp: app.id.text))
         case .keepsNothing: Response(refusal: APIError(withoutRecovery: app.id))
-        case .isUnreadable where channels.cluster != nil:
-            Response(refusal: .redisUnreadable)
-        case .isUnreadable:
+        case .redisUnreadable: Response(refusal: .redisUnreadable)
+        case .archiveUnreadable:
             Response(
                 refusal: APIError(
                     status: 503,

@@ -7,7 +7,7 @@ struct ArchiveReads {
     enum Waiting {
         case subscription(Subscription)
         /// A query, and the number of its channel's stream in the archive.
-        case query(ShardQuery, row: Int64, QueryReply)
+        case query(ShardQuery, row: Int64, (HomeAnswer) -> Void)
     }
 
     /// A subscription that needs messages which are no longer in memory.
@@ -55,67 +55,16 @@ struct ArchiveReads {
     }
 }
 
-extension ChannelService {
-    /// Whether a subscription waits and continues later.
-    ///
-    /// It waits for held entries of the channel, for the ID of its stream to be written, or for messages of the
-    /// archive. The position is that of a client that tracks the channel. `archived` is the archive's answer, and `nil`
-    /// before the archive was read.
-    func waitsForArchive(
-        _ request: SubscriptionRequest,
-        to address: ChannelAddress,
-        as member: Member?,
-        from position: PositionRequest?,
-        _ archived: ArchivedMessages?
-    ) -> Bool {
-        guard let commits else { return false }
-        if let recovery = context.registry.apps[address.app]?.recovery, recovery.hasArchive,
-            recovery.rule(of: address.name).store == .archive,
-            position != nil || recovery.rule(of: address.name).opening != .live,
-            let stream = openStream(at: address)
-        {
-            holdOpening(stream, at: address, isLazy: true)
-            if archived == nil, !commits.mustWait(at: address) {
-                return askArchive(
-                    ArchiveReads.Subscription(
-                        request: request,
-                        address: address,
-                        member: member,
-                        position: position
-                    ),
-                    stream
-                )
-            }
-        }
-        guard archived == nil, commits.mustWait(at: address) else { return false }
-        commits.append(.subscribe(request, member, position), on: address)
-        return true
-    }
-
-    /// Whether an unsubscription needs no further work now.
-    ///
-    /// It waits for held entries of the channel, or its subscription was waiting and is dropped.
-    func waitsForArchive(
-        unsubscriptionOf id: SocketID,
-        of shard: Int,
-        at address: ChannelAddress
-    ) -> Bool {
-        guard let commits else { return false }
-        if archiveReads.removeSubscription(of: id, to: address) { return true }
-        guard commits.mustWait(at: address) else { return false }
-        commits.append(.unsubscribe(id, shard: shard), on: address)
-        return true
-    }
-
+extension StoredChannels {
     /// Requests from the archive what a subscription has missed, if that is no longer in memory.
-    private func askArchive(_ subscription: ArchiveReads.Subscription, _ stream: Int) -> Bool {
+    func ask(for subscription: ArchiveReads.Subscription, _ stream: Int) -> Bool {
         guard let app = context.registry.apps[subscription.address.app] else { return false }
         var request = subscription.position
         if let position = request?.position {
             request?.position = app.position(issuedAs: position, on: subscription.address.name)
         }
         guard
-            let query = state.streams[stream]
+            let query = channels.state.streams[stream]
                 .archiveQuery(
                     for: request,
                     app.recovery,
@@ -128,17 +77,20 @@ extension ChannelService {
     }
 
     private func read(_ query: ArchiveQuery, _ read: ArchiveRead, for item: ArchiveReads.Waiting) {
-        let number = archiveReads.add(item)
+        let number = reads.add(item)
         context.archive?.post(.read(query, read, shard: context.shard, number: number))
     }
 
-    /// Requests the data of a query from the archive, if it is not all in memory, and makes the archive drop what a
-    /// purge drops.
-    ///
-    /// - Returns: Whether the answer follows later.
-    func askArchive(_ query: ShardQuery, _ reply: QueryReply) -> Bool {
-        if case .purge(let address) = query { return waitsForArchive(purgeOf: address, reply) }
-        guard commits != nil, let address = query.address, keepsMessages(at: address) else {
+    /// Answers a query at once, or when the archive has read what is not in memory, or recorded a purge.
+    func answer(_ query: ShardQuery, _ finish: @escaping (HomeAnswer) -> Void) {
+        if case .purge(let address) = query { return purge(address, finish) }
+        guard !ask(query, finish) else { return }
+        local.answer(query, finish)
+    }
+
+    /// Requests the data of a query from the archive, if it is not all in memory; returns whether it does so.
+    private func ask(_ query: ShardQuery, _ finish: @escaping (HomeAnswer) -> Void) -> Bool {
+        guard let address = query.address, channels.keepsMessages(at: address) else {
             return false
         }
         let stored: ArchiveQuery?
@@ -146,43 +98,43 @@ extension ChannelService {
         switch query {
         case .history(_, let page, let asked):
             read = asked
-            stored = openStream(at: address)
+            stored = channels.openStream(at: address)
                 .flatMap {
-                    state.streams[$0].archiveQuery(
+                    channels.state.streams[$0].archiveQuery(
                         for: page,
                         at: context.milliseconds,
                         calendarOffset: context.calendarOffset
                     )
                 }
         case .trace(_, let serial):
-            stored = state.streams.index(of: address)
-                .flatMap { state.streams[$0].archiveQuery(forMessage: serial) }
+            stored = channels.state.streams.index(of: address)
+                .flatMap { channels.state.streams[$0].archiveQuery(forMessage: serial) }
         case .counts, .users, .cached, .state, .purge, .terminate: stored = nil
         }
         guard let stored else { return false }
-        self.read(stored, read, for: .query(query, row: stored.row, reply))
+        self.read(stored, read, for: .query(query, row: stored.row, finish))
         return true
     }
 
     /// Continues an item that has waited for the archive.
     func receive(_ page: ArchivePage?, of number: UInt64) {
-        switch archiveReads.remove(number) {
+        switch reads.remove(number) {
         case nil: break
         case .subscription(var subscription):
             var messages = page.map { Array($0.messages.reversed()) } ?? []
-            let stream = openStream(at: subscription.address)
+            let stream = channels.openStream(at: subscription.address)
             if let stream {
                 // The file removes them later.
                 messages.removeAll(
-                    olderThan: state.streams[stream]
+                    olderThan: channels.state.streams[stream]
                         .keptSince(context.milliseconds, calendarOffset: context.calendarOffset)
                 )
             }
             var archived = ArchivedMessages(messages)
-            if let stream, !state.streams[stream].isContinuous(behind: archived) {
+            if let stream, !channels.state.streams[stream].isContinuous(behind: archived) {
                 subscription.attempts += 1
                 if subscription.attempts <= ArchiveReads.attemptsMax,
-                    askArchive(subscription, stream)
+                    ask(for: subscription, stream)
                 {
                     return
                 }
@@ -190,15 +142,24 @@ extension ChannelService {
                 archived = ArchivedMessages()
             }
             subscription.request.read = subscription.read
-            addSubscriber(
-                subscription.request,
-                to: subscription.address,
-                as: subscription.member,
-                from: subscription.position,
-                behind: archived
-            )
-        case .query(let query, let row, let reply): answer(query, reply, with: page, of: row)
+            resume(subscription, behind: archived)
+        case .query(let query, let row, let finish): answer(query, finish, with: page, of: row)
         }
+    }
+
+    /// Grants a subscription with what the archive has read; the ID of a stream that has begun meanwhile is held.
+    private func resume(
+        _ subscription: ArchiveReads.Subscription,
+        behind archived: ArchivedMessages
+    ) {
+        _ = openStored(at: subscription.address, by: subscription.position)
+        local.add(
+            subscription.request,
+            to: subscription.address,
+            as: subscription.member,
+            from: subscription.position,
+            behind: archived
+        )
     }
 
     /// Answers a query with the archive's data of the stream with a number.
@@ -207,26 +168,24 @@ extension ChannelService {
     /// lost its recovery.
     private func answer(
         _ query: ShardQuery,
-        _ reply: QueryReply,
+        _ finish: @escaping (HomeAnswer) -> Void,
         with page: ArchivePage?,
         of row: Int64
     ) {
-        guard let address = query.address, keepsMessages(at: address),
-            let stream = state.streams.index(of: address), state.streams[stream].row == row
-        else {
-            if !askArchive(query, reply) { answerQuery(answer(query), reply) }
-            return
-        }
-        guard let page else { return answerQuery([failed(address, .isUnreadable)], reply) }
-        var count = count(of: address)
+        guard let address = query.address, channels.keepsMessages(at: address),
+            let stream = channels.state.streams.index(of: address),
+            channels.state.streams[stream].row == row
+        else { return answer(query, finish) }
+        guard let page else { return finish(.failure(.archiveUnreadable)) }
+        var count = channels.count(of: address)
         switch query {
         case .history:
-            count.history = state.streams[stream].history(page)
+            count.history = channels.state.streams[stream].history(page)
         case .trace(_, let serial):
-            count.trace = state.streams[stream]
+            count.trace = channels.state.streams[stream]
                 .trace(serial, in: page, calendarOffset: context.calendarOffset)
         case .counts, .users, .cached, .state, .purge, .terminate: break
         }
-        answerQuery([count], reply)
+        finish(.success([count]))
     }
 }

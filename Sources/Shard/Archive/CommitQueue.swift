@@ -41,9 +41,9 @@ final class CommitQueue {
         case unsubscribe(SocketID, shard: Int)
         case publish(Proposal)
         /// Begin another stream.
-        case purge(QueryReply)
+        case purge((HomeAnswer) -> Void)
         /// Notify clients of the stream that a purge began.
-        case restart(QueryReply)
+        case restart((HomeAnswer) -> Void)
 
         /// Whether later events of the channel wait for its decision.
         var isEvent: Bool {

@@ -5,24 +5,27 @@ import PusherProtocol
 
 /// The channels of one shard: the subscribers connected to it, and the homes of the channels that it owns.
 ///
-/// `ChannelHome` decides; this class performs its effects. The extensions contain subscribing, unsubscribing, kept
-/// events, publishing and congestion.
+/// Its ``authority`` decides; this class proposes, and performs the decisions. The extensions contain subscribing,
+/// unsubscribing, kept events, publishing and congestion.
 package final class ChannelService: TimerTarget {
     package let context: ShardContext
     let connections: Connections
     // Exclusive access is not checked: the values call nothing while they change.
     @exclusivity(unchecked) package var table: ChannelTable
     @exclusivity(unchecked) package var state: HomeShardState
-    /// The entries that the archive has to write first; `nil` without an archive.
-    let commits: CommitQueue?
-    /// The home of all nodes' channels; `nil` for a standalone broker.
-    @exclusivity(unchecked) package var cluster: (any SharedHome)?
+    /// Decides about the channels whose home is here.
+    package var authority: any ChannelAuthority {
+        get {
+            guard let chosen else { preconditionFailure("the channels have no authority yet") }
+            return chosen
+        }
+        set { chosen = newValue }
+    }
+    @exclusivity(unchecked) private var chosen: (any ChannelAuthority)?
+    /// The authority of a standalone broker with an archive; `nil` without one.
+    private(set) var stored: StoredChannels?
     /// The clients that are asked to reconnect because messages are missing.
     package let reconnects: PacedReconnects
-    /// The subscriptions and queries that wait for messages of the archive.
-    var archiveReads = ArchiveReads()
-    /// Sends the answer to a query that has waited for the archive.
-    var answerQuery: ([ChannelCount], QueryReply) -> Void = { _, _ in }
     /// The clients with session tokens that have something to confirm.
     let confirmations: Confirmations
     let records: DeliveryRecords
@@ -51,33 +54,24 @@ package final class ChannelService: TimerTarget {
         )
         state.reportsCacheMisses = context.isObserved(.cacheMisses)
         state.areStreamsCopies = context.settings.cluster != nil
-        commits = context.archive.map {
-            CommitQueue(
-                $0,
-                shard: context.shard,
-                continuesInMemory: context.settings.configuration.recovery.whenFailing == .memory
-            )
-        }
         records = DeliveryRecords(context)
         reconnects = PacedReconnects(context, connections)
         leaves = LeaveQueue(context.settings.leaving)
         confirmations = Confirmations(context)
         confirmations.channelAt = { [unowned self] in table[$0] }
+        stored = context.archive.map { StoredChannels(self, $0) }
+        authority = stored ?? LocalChannels(self)
     }
 
     /// Called after the apps of the context were replaced; `former` are the apps served before.
     func appsWereReplaced(_ former: AppRegistry) {
         state.reportsCacheMisses = context.isObserved(.cacheMisses)
-        guard commits != nil else {
-            return state.replaceSettings(of: context.registry.apps.all)
-        }
-        for id in former.ids { state.apply(context.registry.apps[id]?.recovery, to: id) }
+        authority.appsWereReplaced(former)
     }
 
     /// Drops pending triggers and queued events, when the shard has stopped.
     func dropPending() {
-        archiveReads = ArchiveReads()
-        commits?.dropAll()
+        authority.dropPending()
         triggers.removeAll()
         throttle.removeAll()
         backlogs = [:]
@@ -88,7 +82,7 @@ package final class ChannelService: TimerTarget {
     /// Performs the effects of a home, in order.
     ///
     /// The channel is `nil` if it does not exist, and the request is the one that caused the effects, if any.
-    func perform(
+    package func perform(
         _ effects: [ChannelHome.Effect],
         on channel: Channel?,
         at address: ChannelAddress,
@@ -104,14 +98,12 @@ package final class ChannelService: TimerTarget {
                     sendRefusal(of: request, at: address, refusal)
                 }
             case .fanOut(let notice, let delayMax):
-                // In a cluster Redis announces what concerns the subscribers of all nodes.
-                guard let channel, cluster == nil else { continue }
+                guard let channel else { continue }
                 let message = ChannelMessage(notice, delayMax: UInt16(clamping: delayMax))
                 distribute(message, on: channel, at: address, except: nil)
             case .notify(let event):
                 if event == .occupied { table.becameOccupied(address) }
                 if event == .vacated { table.becameVacant(address) }
-                guard cluster?.channelHome.reports(event, at: address) != false else { continue }
                 context.notify(event.kind, on: address, event)
             case .limitMet(let limit): context.limitMet(limit, of: address.app)
             }
@@ -119,22 +111,21 @@ package final class ChannelService: TimerTarget {
         startTimers()
     }
 
-    private func send(
+    /// Sends the grant of a subscription to the subscriber's shard.
+    ///
+    /// `shared` is the cached event that the nodes of a cluster share, and `members` are the members on all nodes.
+    package func send(
         _ grant: ChannelHome.Grant,
         for request: SubscriptionRequest,
         of channel: Channel,
-        at address: ChannelAddress
+        at address: ChannelAddress,
+        shared: Grant.CachedOpening? = nil,
+        members: [Member]? = nil
     ) {
         if grant.isTracked, case .gap(let gap) = grant.replay?.start.continuity {
             context.notify(.gaps, of: address.app, .gapTold(request.socketID, address, gap))
         }
-        let shared = cluster?.channelHome.cachedOpening(at: address, ahead: grant.replay)
-        let grant = Grant(
-            grant,
-            on: address.name,
-            shared: shared,
-            members: cluster?.channelHome.members(at: address)
-        )
+        let grant = Grant(grant, on: address.name, shared: shared, members: members)
         context.notify(
             .subscriptions,
             on: address,
@@ -163,7 +154,7 @@ package final class ChannelService: TimerTarget {
     }
 
     /// The app of a channel, if the home needs it; most subscriptions do not need the lookup.
-    func app(of address: ChannelAddress, isTracked: Bool = false) -> App? {
+    package func app(of address: ChannelAddress, isTracked: Bool = false) -> App? {
         let (kind, registry) = (address.name.kind, context.registry)
         guard
             isTracked || registry.announcesCounts || registry.replaysOpenings || kind.isPresence
@@ -193,7 +184,7 @@ package final class ChannelService: TimerTarget {
     var areCountsAtRest: Bool { state.areCountsAnnounced && !areTimersRunning.counts }
 
     /// Starts the timers of pending work; without any, none is running.
-    func startTimers() {
+    package func startTimers() {
         if !areTimersRunning.cache, !state.isCacheEmpty {
             areTimersRunning.cache = true
             context.reactor.schedule(after: Self.cacheInterval, self, tag: Task.cache.rawValue)

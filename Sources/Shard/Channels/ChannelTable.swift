@@ -21,7 +21,7 @@ package struct ChannelTable {
     package subscript(address: ChannelAddress) -> Channel? { group(of: address.app)?[address.name] }
 
     /// Returns the channel at this address; creates it if needed.
-    mutating func open(_ address: ChannelAddress) -> Channel {
+    package mutating func open(_ address: ChannelAddress) -> Channel {
         let app = group(of: address.app) ?? AppChannels(of: address.app)
         if let channel = app[address.name] { return channel }
         let channel = Channel(address.name, shard: shard)
@@ -37,14 +37,14 @@ package struct ChannelTable {
     // MARK: - Occupied channels
 
     /// Called when a channel whose home is here has its first subscriber.
-    mutating func becameOccupied(_ address: ChannelAddress) {
+    package mutating func becameOccupied(_ address: ChannelAddress) {
         occupiedCount += 1
         guard address.name.kind != .serverToUser else { return }
         group(of: address.app)?.occupiedNames.insert(address.name)
     }
 
     /// Called when a channel whose home is here has lost its last subscriber.
-    mutating func becameVacant(_ address: ChannelAddress) {
+    package mutating func becameVacant(_ address: ChannelAddress) {
         occupiedCount -= 1
         guard address.name.kind != .serverToUser else { return }
         group(of: address.app)?.occupiedNames.remove(address.name)

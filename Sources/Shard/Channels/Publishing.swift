@@ -15,6 +15,25 @@ extension ChannelService {
         return context.reactor.inbound.isExhausted ? .inboundBytes : nil
     }
 
+    /// The limit that prevents publishing events on stored channels at present.
+    package func archiveLimit(of publications: [Publication], _ app: App) -> Limit? {
+        guard let archive = context.archive,
+            archive.unstoredByteCount >= context.settings.configuration.recovery.unstoredBytesMax
+        else { return nil }
+        let isConcerned = publications.contains { publication in
+            publication.channels.contains { context.isStored($0, of: app) }
+        }
+        return isConcerned ? .unstoredBytes : nil
+    }
+
+    /// The limit that prevents publishing a client event at present.
+    func archiveLimit(of channel: ChannelName, _ app: App) -> Limit? {
+        guard let archive = context.archive,
+            archive.unstoredByteCount >= context.settings.configuration.recovery.unstoredBytesMax
+        else { return nil }
+        return context.isStored(channel, of: app) ? .unstoredBytes : nil
+    }
+
     /// Publishes the events of one request, in their order, each on one channel or several.
     ///
     /// - Returns: The pending trigger, or the outcome if all events are settled already.
@@ -39,7 +58,9 @@ extension ChannelService {
                     return trigger
                 }
                 if home == context.shard, channel?.backlog?.hasRoom ?? true {
-                    let outcome = sequence(event, on: channel, at: address) { .here(addEvent()) }
+                    let outcome = authority.publish(event, on: channel, at: address) {
+                        .here(addEvent())
+                    }
                     if let outcome { settled = settled?.combined(with: outcome) ?? outcome }
                     continue
                 }
@@ -99,113 +120,10 @@ extension ChannelService {
 
     /// At the home: assigns an event its place in the channel's order, and tells its publisher the outcome.
     func sequence(_ proposal: Proposal, on channel: Channel?, at address: ChannelAddress) {
-        let outcome = sequence(proposal.event, on: channel, at: address) { proposal.publisher }
+        let outcome = authority.publish(proposal.event, on: channel, at: address) {
+            proposal.publisher
+        }
         if let outcome { settle(proposal, outcome, at: address) }
-    }
-
-    /// At the home: assigns an event its place in the channel's order, and sends it to the shards with subscribers.
-    ///
-    /// The channel is `nil` if it has no subscribers. An event is not published if its idempotency key is known, or its
-    /// condition is not met. Returns `nil` if the archive has to write the event first, or in a cluster Redis has to
-    /// order it; then `publisher` gets the outcome later.
-    private func sequence(
-        _ event: ProposedEvent,
-        on channel: Channel?,
-        at address: ChannelAddress,
-        by publisher: () -> Proposal.Publisher
-    ) -> PendingTrigger.Outcome? {
-        if let cluster { return cluster.publish(event, on: address, by: publisher) }
-        if let commits,
-            commits.mustWait(event, isNumbered(event, on: channel), at: address)
-        {
-            commits.append(.publish(Proposal(event, by: publisher())), on: address)
-            return nil
-        }
-        switch decide(on: event, on: channel, at: address) {
-        case .repeated(let position):
-            return .published(event, on: address.name, at: position, isRepeated: true)
-        case .conflicting: return .conflicting
-        case .outdated(let last): return .outdated(last)
-        case .publish(let stream):
-            if let commits, let stream, state.streams[stream].isStored {
-                guard isArchived(stream, isDurable: event.isDurable) else { return .unstored }
-                if !commits.archive.isFailing {
-                    hold(Proposal(event, by: publisher()), in: stream, at: address)
-                    return nil
-                }
-            }
-            var message: ChannelMessage?
-            if channel != nil || stream != nil {
-                let serial = stream.map { state.streams.nextSerial($0) } ?? 0
-                message = ChannelMessage(event, channel: address.name, serial: serial)
-            }
-            return complete(event, message, in: stream, on: channel, at: address)
-        }
-    }
-
-    private func isNumbered(_ event: ProposedEvent, on channel: Channel?) -> Bool {
-        event.isNumbered(by: channel?.home.stream.map { state.streams[$0].rule })
-    }
-
-    /// At the home: decides on an event; most need no lookup of the app.
-    private func decide(
-        on event: ProposedEvent,
-        on channel: Channel?,
-        at address: ChannelAddress
-    ) -> EventDecision {
-        let (registry, now) = (context.registry, context.milliseconds)
-        let mayBegin = event.needsPosition || registry.keepsMessagesAlways
-        let app = mayBegin ? registry.apps[address.app] : nil
-        defer { if mayBegin { streamMayHaveBegun(at: address) } }
-        if let channel {
-            return channel.home.decide(on: event, at: address, of: app, sharing: &state, now: now)
-        }
-        guard !context.faults.contains(.skipsVacantStreams) else { return .publish(stream: nil) }
-        var vacant = ChannelHome(on: context.shard)
-        return vacant.decide(on: event, at: address, of: app, sharing: &state, now: now)
-    }
-
-    /// At the home: records an event that has its place in the channel's order, and sends it to the shards with
-    /// subscribers.
-    ///
-    /// `time` is when the event got its serial; `nil` for now.
-    func complete(
-        _ event: ProposedEvent,
-        _ message: ChannelMessage?,
-        in stream: Int?,
-        on channel: Channel?,
-        at address: ChannelAddress,
-        time: Int64? = nil
-    ) -> PendingTrigger.Outcome {
-        context.publishedCount &+= 1
-        context.notify(event.publishedKind, on: address, event.published)
-        let isRemembered =
-            event.key != nil || address.name.kind.isCache && event.cached != nil
-        if isRemembered || stream != nil {
-            let now = context.milliseconds
-            let effects = state.record(
-                event,
-                as: message?.envelope,
-                in: stream,
-                on: address,
-                of: isRemembered ? context.registry.apps[address.app] : nil,
-                at: time ?? now,
-                now: now
-            )
-            perform(effects, on: channel, at: address)
-        }
-        if let message, let channel {
-            distribute(
-                message,
-                on: channel,
-                at: address,
-                except: event.except,
-                receiptOf: event.receiptKey
-            )
-        }
-        guard event.key != nil || event.needsPosition else { return .accepted }
-        let position = stream.map { state.streams[$0].position }
-        return .published(event, on: address.name, at: position, isRepeated: false)
     }
 
     // MARK: - Sending

@@ -4,59 +4,22 @@ package import PusherProtocol
 
 /// The end of a channel's stream at a backend's request: all kept messages are dropped, and another stream begins.
 extension ChannelService {
-    /// At the home: drops what a channel keeps, and notifies the clients that track it.
-    ///
-    /// - Returns: The position of the stream that begins; `nil` in an app without recovery.
-    func purge(_ address: ChannelAddress) -> ChannelPosition? {
-        guard let stream = openStream(at: address) else { return nil }
-        state.purge(stream, of: address)
-        return announceRestart(of: stream, at: address)
+    /// At the home: drops what a channel keeps, and notifies the clients that track it; returns the channel with the
+    /// position of the stream that begins.
+    func purge(_ address: ChannelAddress) -> ChannelCount {
+        if let stream = openStream(at: address) { state.purge(stream, of: address) }
+        return restarted(address)
     }
 
-    /// At the home: purges a stored channel after its held entries, and notifies its clients when the archive has
-    /// recorded it.
-    ///
-    /// - Returns: Whether it does so; if not, the channel has to be purged at once.
-    func waitsForArchive(purgeOf address: ChannelAddress, _ reply: QueryReply) -> Bool {
-        guard let commits else { return false }
-        if commits.mustWait(at: address) {
-            commits.append(.purge(reply), on: address)
-            return true
-        }
-        guard let stream = openStream(at: address), state.streams[stream].isStored,
-            !commits.archive.isFailing
-        else { return false }
-        state.purge(stream, of: address)
-        holdOpening(stream, at: address)
-        commits.append(.restart(reply), on: address)
-        return true
-    }
-
-    /// Performs a purge that has waited.
-    func purge(_ address: ChannelAddress, _ reply: QueryReply) {
-        if !waitsForArchive(purgeOf: address, reply) { answer(reply, purge(address), at: address) }
-    }
-
-    /// Notifies clients of the stream that a purge began, and answers the backend.
-    func restart(_ address: ChannelAddress, _ reply: QueryReply) {
-        let position = openStream(at: address).flatMap { announceRestart(of: $0, at: address) }
-        answer(reply, position, at: address)
-    }
-
-    private func answer(
-        _ reply: QueryReply,
-        _ position: ChannelPosition?,
-        at address: ChannelAddress
-    ) {
+    /// At the home: notifies the clients that a channel's present stream has begun; returns the channel with the
+    /// position, which is `nil` in an app without recovery.
+    func restarted(_ address: ChannelAddress) -> ChannelCount {
         var count = count(of: address)
-        count.position = position
-        answerQuery([count], reply)
+        count.position = openStream(at: address).flatMap { announceRestart(of: $0, at: address) }
+        return count
     }
 
-    private func announceRestart(
-        of stream: Int,
-        at address: ChannelAddress
-    ) -> ChannelPosition? {
+    private func announceRestart(of stream: Int, at address: ChannelAddress) -> ChannelPosition? {
         guard let app = context.registry.apps[address.app] else { return nil }
         let position = state.streams[stream].position
         guard let channel = table[address] else { return position }

@@ -37,7 +37,7 @@ extension ChannelService {
     ) {
         let home = context.home(of: address)
         if home == context.shard {
-            addSubscriber(request, to: address, as: member, from: position)
+            authority.subscribe(request, to: address, as: member, from: position)
         } else if let position {
             context.links.send(.subscribeFrom(position, address, request, member), to: home)
         } else if let member {
@@ -47,49 +47,16 @@ extension ChannelService {
         }
     }
 
-    /// At the home: adds a subscriber, or refuses it.
-    package func addSubscriber(
+    /// At the home: refuses the subscription of a client that may not begin the channel's stream; returns whether it
+    /// does so.
+    package func refuses(
         _ request: SubscriptionRequest,
         to address: ChannelAddress,
-        as member: Member?,
-        from position: PositionRequest? = nil,
-        behind archived: ArchivedMessages? = nil
-    ) {
-        if archived == nil, let refusal = refusal(of: request, to: address, from: position) {
-            sendRefusal(of: request, at: address, refusal)
-            cluster?.channelHome.subscribed(at: address)
-            return
-        }
-        if archived == nil, let cluster,
-            cluster.channelHome.waits(request, to: address, as: member, from: position)
-        {
-            return
-        }
-        if commits != nil,
-            waitsForArchive(request, to: address, as: member, from: position, archived)
-        {
-            return
-        }
-        let channel = table.open(address)
-        let subscriber = Subscriber(
-            request.socketID,
-            shard: request.shard,
-            member: member,
-            position: position,
-            addressDigest: request.addressDigest
-        )
-        let effects = channel.home.subscribe(
-            subscriber,
-            to: address,
-            of: app(of: address, isTracked: position != nil),
-            sharing: &state,
-            behind: archived ?? ArchivedMessages(),
-            at: context.milliseconds
-        )
-        perform(effects, on: channel, at: address, for: request)
-        cluster?.channelHome.subscribed(at: address)
-        // The channel may have been created only for a connection that is refused.
-        closeIfVacant(channel, at: address)
+        from position: PositionRequest?
+    ) -> Bool {
+        guard let refusal = refusal(of: request, to: address, from: position) else { return false }
+        sendRefusal(of: request, at: address, refusal)
+        return true
     }
 
     /// The reason why a client may not begin the stream of a channel; `nil` if it may, or need not.

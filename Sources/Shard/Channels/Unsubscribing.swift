@@ -1,4 +1,4 @@
-import Broker
+package import Broker
 import Net
 import PusherProtocol
 
@@ -43,62 +43,30 @@ extension ChannelService {
         // A home drops a request that waits for the archive, so no answer follows.
         throttle.answered(id, on: address.name)
         let home = context.home(of: address)
-        if let channel = table[address] {
+        // Before its grant the channel may not exist.
+        let channel = table[address]
+        if let channel {
             records.unsubscribed(id, from: address.name, at: channel.lastSerial)
             channel.remove(stream)
             channel.removeConfirming(id)
-            if home == context.shard, !waits(unsubscriptionOf: id, of: context.shard, at: address) {
-                removeSubscriber(id, from: channel, of: context.shard, at: address)
-            }
-            closeIfVacant(channel, at: address)
-        } else if home == context.shard {
-            // Before its grant the channel may not exist.
-            _ = waits(unsubscriptionOf: id, of: context.shard, at: address)
         }
-        if home != context.shard {
+        if home == context.shard {
+            authority.unsubscribe(id, of: home, from: channel, at: address)
+        } else {
             context.links.send(.unsubscribe(address, shard: context.shard, id), to: home)
         }
+        if let channel { closeIfVacant(channel, at: address) }
     }
 
-    /// At the home: removes a subscriber of another shard.
+    /// At the home: ends the subscription of a connection of any shard.
     func removeSubscriber(_ id: SocketID, of shard: Int, at address: ChannelAddress) {
-        guard !waits(unsubscriptionOf: id, of: shard, at: address) else { return }
-        guard let channel = table[address] else { return }
-        removeSubscriber(id, from: channel, of: shard, at: address)
-        closeIfVacant(channel, at: address)
-    }
-
-    /// Whether an unsubscription waits, or drops a subscription that has been waiting itself.
-    private func waits(
-        unsubscriptionOf id: SocketID,
-        of shard: Int,
-        at address: ChannelAddress
-    ) -> Bool {
-        if let cluster, cluster.channelHome.withdraw(id, from: address) { return true }
-        return waitsForArchive(unsubscriptionOf: id, of: shard, at: address)
-    }
-
-    private func removeSubscriber(
-        _ id: SocketID,
-        from channel: Channel,
-        of shard: Int,
-        at address: ChannelAddress
-    ) {
-        let effects = channel.home.unsubscribe(
-            id,
-            from: shard,
-            at: address,
-            of: app(of: address),
-            sharing: &state,
-            now: context.milliseconds
-        )
-        context.notify(.subscriptions, on: address, .unsubscribed(id))
-        perform(effects, on: channel, at: address)
-        cluster?.channelHome.countChanged(at: address)
+        let channel = table[address]
+        authority.unsubscribe(id, of: shard, from: channel, at: address)
+        if let channel { closeIfVacant(channel, at: address) }
     }
 
     /// Removes a channel without subscribers.
-    func closeIfVacant(_ channel: Channel, at address: ChannelAddress) {
+    package func closeIfVacant(_ channel: Channel, at address: ChannelAddress) {
         guard channel.isVacant else { return }
         flushBacklog(of: channel, at: address)
         table.close(address)

@@ -96,15 +96,9 @@ package final class ChannelListings {
         var rest = Self.portionMax
         while rest > 0, !requests.isEmpty {
             let request = requests.removeFirst()
-            if let cluster = channels.cluster {
-                rest -= request.range.limit
-                cluster.list(request.range) { [self] in answer(request, $0) }
-                continue
-            }
-            let portion = channels.table.portion(of: request.range)
+            let count = channels.authority.list(request.range) { [self] in answer(request, $0) }
             // An empty portion takes time as well.
-            rest -= portion.entries.count + 16
-            answer(request, portion)
+            rest -= count + 16
         }
         rest = Self.mergedMax
         while rest > 0, !ready.isEmpty {

@@ -4,67 +4,62 @@ import PusherProtocol
 
 // The answers of the homes of channels to queries.
 
-extension ChannelService {
-    /// Answers a query for channels whose home is this shard.
-    func answer(_ query: ShardQuery) -> [ChannelCount] {
+extension LocalChannels {
+    func answer(_ query: ShardQuery, _ finish: @escaping (HomeAnswer) -> Void) {
+        finish(answer(query))
+    }
+
+    private func answer(_ query: ShardQuery) -> HomeAnswer {
         switch query {
-        case .counts(let addresses): return addresses.map { count(of: $0) }
-        case .terminate: return []
+        case .counts(let addresses): return .success(addresses.map { channels.count(of: $0) })
+        case .terminate: return .success([])
         case .users(let address):
-            var count = count(of: address)
-            count.users = table[address]?.home.presence.members.map(\.id) ?? []
-            return [count]
+            var count = channels.count(of: address)
+            count.users = channels.table[address]?.home.presence.members.map(\.id) ?? []
+            return .success([count])
         case .cached(let address):
-            var count = count(of: address)
-            count.cache = cacheAttribute(of: address)
-            return [count]
+            var count = channels.count(of: address)
+            count.cache = channels.cacheAttribute(of: address)
+            return .success([count])
         case .state(let address):
-            var count = count(of: address)
-            if address.name.kind.isCache { count.cache = cacheAttribute(of: address) }
-            count.position = openStream(at: address).map { state.streams[$0].position }
-            return [count]
+            var count = channels.count(of: address)
+            if address.name.kind.isCache { count.cache = channels.cacheAttribute(of: address) }
+            count.position = channels.openStream(at: address)
+                .map { channels.state.streams[$0].position }
+            return .success([count])
         case .trace(let address, let serial):
-            guard keepsMessages(at: address) else { return [failed(address, .keepsNothing)] }
-            var count = count(of: address)
-            count.trace = state.streams.index(of: address).map {
-                state.streams[$0]
+            guard channels.keepsMessages(at: address) else { return .failure(.keepsNothing) }
+            var count = channels.count(of: address)
+            count.trace = channels.state.streams.index(of: address).map {
+                channels.state.streams[$0]
                     .trace(
                         serial,
                         at: context.milliseconds,
                         calendarOffset: context.calendarOffset
                     )
             }
-            return [count]
-        case .purge(let address):
-            let position = purge(address)
-            var count = count(of: address)
-            count.position = position
-            return [count]
+            return .success([count])
+        case .purge(let address): return .success([channels.purge(address)])
         case .history(let address, let query, _):
-            guard keepsMessages(at: address) else { return [failed(address, .keepsNothing)] }
-            var count = count(of: address)
-            count.history = openStream(at: address).map {
-                state.streams[$0]
+            guard channels.keepsMessages(at: address) else { return .failure(.keepsNothing) }
+            var count = channels.count(of: address)
+            count.history = channels.openStream(at: address).map {
+                channels.state.streams[$0]
                     .history(
                         query,
                         at: context.milliseconds,
                         calendarOffset: context.calendarOffset
                     )
             }
-            return [count]
+            return .success([count])
         }
     }
+}
 
+extension ChannelService {
     /// Whether the app of a channel keeps messages, as of the last reload.
     package func keepsMessages(at address: ChannelAddress) -> Bool {
         context.registry.apps[address.app]?.recovery.isEnabled == true
-    }
-
-    /// The answer to a query about a channel's kept data that cannot be read.
-    func failed(_ address: ChannelAddress, _ failure: QueryFailure) -> ChannelCount {
-        var count = count(of: address)
-        count.failure = failure
-        return count
     }
 
     func count(of address: ChannelAddress) -> ChannelCount {
@@ -77,7 +72,7 @@ extension ChannelService {
     }
 
     /// The cached event of a channel, in the form for backends.
-    private func cacheAttribute(of address: ChannelAddress) -> ChannelAttributes.Cache {
+    func cacheAttribute(of address: ChannelAddress) -> ChannelAttributes.Cache {
         let now = context.milliseconds
         guard let entry = state.cachedEvent(of: address, at: now) else { return .empty }
         return .event(

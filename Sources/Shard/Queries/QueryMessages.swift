@@ -49,8 +49,10 @@ package enum ShardQuery: Sendable {
 package enum QueryFailure: Error {
     /// The app keeps no messages, or is no longer served.
     case keepsNothing
-    /// The archive, or in a cluster Redis, cannot be read.
-    case isUnreadable
+    /// The archive cannot be read.
+    case archiveUnreadable
+    /// Redis cannot be read.
+    case redisUnreadable
 }
 
 /// The answer of a home to a query.
@@ -167,6 +169,6 @@ package struct ChannelPortion: Sendable {
 
     /// The portion of a home that cannot read its channels in Redis.
     package static var unreadable: ChannelPortion {
-        ChannelPortion(entries: [], isComplete: true, occupiedCount: 0, failure: .isUnreadable)
+        ChannelPortion(entries: [], isComplete: true, occupiedCount: 0, failure: .redisUnreadable)
     }
 }

@@ -15,13 +15,14 @@ package final class ScatterGather {
 
     private let context: ShardContext
     private let channels: ChannelService
+    private let users: UserService
     private var pending: [QueryID: PendingQuery] = [:]
     private var last: QueryID = 0
 
-    init(_ context: ShardContext, _ channels: ChannelService) {
+    init(_ context: ShardContext, _ channels: ChannelService, _ users: UserService) {
         self.context = context
         self.channels = channels
-        channels.answerQuery = { [unowned self] in send(.success($0), $1) }
+        self.users = users
     }
 
     /// The number of queries that are not answered.
@@ -94,7 +95,7 @@ package final class ScatterGather {
         }
     }
 
-    /// In a cluster: closes the connections of a user on all nodes.
+    /// Closes every connection that is signed in as a user.
     package func terminate(_ user: UserAddress, finish: @escaping (HomeAnswer) -> Void) {
         ask([(context.home(of: user), .terminate(user))], finish: finish)
     }
@@ -134,13 +135,12 @@ package final class ScatterGather {
 
     // MARK: - Answers
 
-    /// Answers a query for channels whose home is here, at once or when the archive or the cluster has answered.
+    /// Answers a query for channels whose home is here, now or later.
     func answer(_ query: ShardQuery, _ reply: QueryReply) {
-        if let cluster = channels.cluster {
-            return cluster.answer(query) { [self] in send($0, reply) }
+        if case .terminate(let user) = query {
+            return users.authority.terminate(user) { [self] in send($0, reply) }
         }
-        guard !channels.askArchive(query, reply) else { return }
-        send(.success(channels.answer(query)), reply)
+        channels.authority.answer(query) { [self] in send($0, reply) }
     }
 
     private func send(_ answer: HomeAnswer, _ reply: QueryReply) {

@@ -16,6 +16,9 @@ package protocol UserAuthority: AnyObject {
     /// Removes a watcher of users.
     func unwatch(_ ids: [UserID], of app: AppID, by watcher: UserHome.Watcher)
 
+    /// Closes every connection that is signed in as a user.
+    func terminate(_ user: UserAddress, _ finish: @escaping (HomeAnswer) -> Void)
+
     /// The number of users that are online or watched.
     var count: Int { get }
 }
@@ -23,18 +26,18 @@ package protocol UserAuthority: AnyObject {
 /// The users of a standalone broker: the shard itself decides.
 final class LocalUsers: UserAuthority {
     private let context: ShardContext
-    private let report: ([UserHome.Report]) -> Void
+    // SAFETY: the service owns this object.
+    private unowned(unsafe) let users: UserService
     private var home = UserHome()
     private var isDepartureTimerRunning = false
 
-    /// Creates the authority of a shard; `report` sends reports to the shards of the watchers.
-    init(_ context: ShardContext, reporting report: @escaping ([UserHome.Report]) -> Void) {
-        (self.context, self.report) = (context, report)
+    init(_ context: ShardContext, _ users: UserService) {
+        (self.context, self.users) = (context, users)
     }
 
     var count: Int { home.count }
 
-    func signedIn(_ user: UserAddress) { report(home.signIn(user)) }
+    func signedIn(_ user: UserAddress) { users.send(home.signIn(user)) }
 
     func signedOut(_ user: UserAddress) {
         home.signOut(user, at: context.milliseconds)
@@ -49,6 +52,11 @@ final class LocalUsers: UserAuthority {
         home.unwatch(ids, of: app, by: watcher)
     }
 
+    func terminate(_ user: UserAddress, _ finish: @escaping (HomeAnswer) -> Void) {
+        users.terminate(user)
+        finish(.success([]))
+    }
+
     /// Starts the timer of the next departure, unless it is running or no departure is pending.
     private func startDepartureTimer() {
         guard !isDepartureTimerRunning, let time = home.nextDeparture else { return }
@@ -61,7 +69,7 @@ final class LocalUsers: UserAuthority {
 extension LocalUsers: TimerTarget {
     func timerFired(tag: Int) {
         isDepartureTimerRunning = false
-        report(home.removeDeparted(at: context.milliseconds))
+        users.send(home.removeDeparted(at: context.milliseconds))
         startDepartureTimer()
     }
 }

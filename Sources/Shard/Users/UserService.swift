@@ -7,7 +7,7 @@ package final class UserService {
     private let context: ShardContext
     private let connections: Connections
     /// Decides about the users whose home is this shard: the shard, unless the nodes of a cluster share them.
-    lazy var authority: any UserAuthority = LocalUsers(context) { [unowned self] in send($0) }
+    lazy var authority: any UserAuthority = LocalUsers(context, self)
     /// The connections of this shard that are signed in, by user.
     private var signedIn: [UserAddress: Set<SocketID>] = [:]
 

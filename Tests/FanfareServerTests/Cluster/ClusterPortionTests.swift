@@ -63,7 +63,7 @@ import Testing
     private func subscribe(_ client: Int, to channel: Int) throws -> RemoteChannel {
         let id = SocketID(UInt64(client), 1)
         let request = SubscriptionRequest(shard: 0, socketID: id, number: 0)
-        core.channels.addSubscriber(request, to: try address(channel), as: nil)
+        core.channels.authority.subscribe(request, to: try address(channel), as: nil, from: nil)
         return try #require(cluster.channels.remotes[try address(channel)])
     }
 
