@@ -1,5 +1,4 @@
 import PusherProtocol
-import TestRedis
 import Testing
 
 @testable import FanfareServer
@@ -34,15 +33,7 @@ struct StoreLimitTests {
             return try await hit(limit)
         default: break
         }
-        let folder = place == .file ? try TemporaryFolder() : nil
-        let redis = place == .cluster ? try RedisProcess() : nil
-        let variant = BrokerVariant(
-            limit: limit,
-            database: folder?.path("history.sqlite"),
-            redis: redis.map { "redis+unix://\($0.socket)" }
-        )
-        try await BrokerVariant.$current.withValue(variant) { try await hit(limit) }
-        withExtendedLifetime((folder, redis)) {}
+        try await BrokerVariant.run(in: place, hitting: limit) { try await hit(limit) }
     }
 
     private func hit(_ limit: Limit) async throws {

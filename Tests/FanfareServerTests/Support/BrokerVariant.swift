@@ -3,6 +3,7 @@ import BrokerConfiguration
 import Logging
 import PusherProtocol
 import Synchronization
+import TestRedis
 import Testing
 
 @testable import FanfareServer
@@ -14,15 +15,32 @@ struct BrokerVariant: Sendable {
         case memory, file, cluster
     }
 
-    /// That of the tests that are running; `nil` outside of ``StoreLimitTests``.
+    /// That of the tests that are running; `nil` outside of ``StoreLimitTests`` and ``AuthorityTests``.
     @TaskLocal static var current: BrokerVariant?
 
-    /// The limit that the test hits.
-    let limit: Limit
+    /// The limit that the test hits, if any.
+    let limit: Limit?
     /// The path of the file of messages; `nil` for none.
     let database: String?
     /// The address of Redis; `nil` for none.
     let redis: String?
+
+    /// Runs a test whose brokers keep their data in a place.
+    static func run(
+        in place: Place,
+        hitting limit: Limit? = nil,
+        _ test: () async throws -> Void
+    ) async throws {
+        let folder = place == .file ? try TemporaryFolder() : nil
+        let redis = place == .cluster ? try RedisProcess() : nil
+        let variant = BrokerVariant(
+            limit: limit,
+            database: folder?.path("history.sqlite"),
+            redis: redis.map { "redis+unix://\($0.socket)" }
+        )
+        try await $current.withValue(variant) { try await test() }
+        withExtendedLifetime((folder, redis)) {}
+    }
 
     func prepare(_ configuration: inout Configuration) {
         if let database {
@@ -35,7 +53,8 @@ struct BrokerVariant: Sendable {
             configuration.cluster.engine = .redis
             configuration.cluster.node = "node"
             // These limits are divided among the partitions.
-            let isDivided = [.cachedEvents, .recoverySessions, .sessionBytes].contains(limit)
+            let isDivided = [.cachedEvents, .recoverySessions, .sessionBytes]
+                .contains { $0 == limit }
             configuration.cluster.partitions = isDivided ? 1 : 8
             configuration.cluster.redis.urls = [redis]
         }
@@ -43,6 +62,7 @@ struct BrokerVariant: Sendable {
 
     /// Expects that the limit was met, and that what it counts is within it.
     func check(_ broker: TestBroker) async {
+        guard let limit else { return }
         #expect(await broker.hits(limit) > 0, "\(limit)")
         // Those in flight are counted, and are not among those that the limit counts.
         guard limit != .webhooksQueued else { return }
