@@ -146,8 +146,8 @@ let package = Package(
         .target(
             name: "Shard",
             dependencies: [
-                "BrokerConfiguration", "Broker", "PusherProtocol", "HTTP1", "Net", "Digests",
-                "Primitives", .product(name: "Logging", package: "swift-log"),
+                "Broker", "PusherProtocol", "HTTP1", "Net", "Primitives",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),

@@ -38,7 +38,7 @@ public struct Configuration: Sendable, Equatable {
     /// The maximum number of connections of the process; `nil` for the limit of open descriptors.
     public var connectionsMax: Int?
     /// The limits of connections before they are authenticated.
-    public var admission = Admission()
+    public var admission = AdmissionLimits()
     /// The limits of a client's WebSocket messages.
     public var webSocketLimits = WebSocketLimits(messageLengthMax: 262_144, fragmentCountMax: 4_096)
     /// The maximum time between the first and the last byte of a client's message.
@@ -60,7 +60,7 @@ public struct Configuration: Sendable, Equatable {
     public var httpTimeouts = HTTPTimeouts(answer: .seconds(30))
 
     /// The records of connections.
-    public var connectionRecords = ConnectionRecordsConfiguration()
+    public var connectionRecords = ConnectionRecords.Settings()
     /// The compression of messages.
     public var compression = Compression()
     /// The settings of the webhooks of all apps.
@@ -96,24 +96,6 @@ extension Configuration {
         public var threshold = 1_024
 
         /// Creates the default: on, from 1,024 bytes.
-        public init() {}
-    }
-
-    /// The limits of connections before they are authenticated.
-    public struct Admission: Sendable, Hashable {
-        /// The addresses or address ranges of the proxies whose `X-Forwarded-For` is trusted.
-        public var trustedProxies = ["127.0.0.0/8", "::1"]
-        /// The maximum number of connections of one address, which is an IPv4 address or an IPv6 /64; `nil` for no
-        /// limit until half of all connections are taken, then a quarter of all, and at least 100.
-        public var connectionsPerAddressMax: Int?
-        /// The maximum number of new connections per second; `nil` for no limit.
-        public var newConnectionsPerSecondMax: Int?
-        /// The maximum number of new connections of one address per second; `nil` for no limit.
-        public var newConnectionsPerAddressPerSecondMax: Int?
-        /// The maximum number of connections that are in their handshake, or carry HTTP alone.
-        public var handshakesMax = 4_096
-
-        /// Creates the defaults.
         public init() {}
     }
 
@@ -204,15 +186,4 @@ extension Configuration {
         /// Creates the default: `info` and above, as text on a terminal and as JSON otherwise.
         public init() {}
     }
-}
-
-/// The configuration of the connection records, which answer why a client did not get a message.
-public struct ConnectionRecordsConfiguration: Sendable, Hashable {
-    /// Which connections are recorded.
-    public var scope = ConnectionRecords.Scope.tracked
-    /// The maximum number of closed connections that are recorded; one more forgets the oldest.
-    public var closedMax = 10_000
-
-    /// Creates the default: connections that track their positions, the last 10,000 behind their end.
-    public init() {}
 }

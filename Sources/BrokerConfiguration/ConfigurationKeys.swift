@@ -1,3 +1,4 @@
+import Broker
 internal import Logging
 internal import Net
 

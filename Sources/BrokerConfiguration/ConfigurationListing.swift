@@ -1,3 +1,5 @@
+import Broker
+
 /// A value of the configuration as text to show.
 package struct ListedSetting: Sendable, Equatable {
     /// The path, such as `apps.0.secret`.

@@ -1,3 +1,4 @@
+import Broker
 internal import Glibc
 
 extension Configuration {

@@ -1,3 +1,4 @@
+internal import Broker
 internal import Net
 
 extension Configuration {
@@ -27,19 +28,6 @@ extension Configuration {
             console.port == nil, unixSocket == nil
         else { return false }
         return apps.areForDevelopment
-    }
-}
-
-extension [AppConfiguration] {
-    /// Whether every app has the public credentials of the development app.
-    package var areForDevelopment: Bool {
-        let development = AppConfiguration.development
-        return !isEmpty
-            && allSatisfy { app in
-                app.allCredentials.allSatisfy {
-                    $0.key == development.key && $0.secret == development.secret
-                }
-            }
     }
 }
 

@@ -1,3 +1,4 @@
+import Broker
 internal import HTTP1
 internal import HTTPServer
 internal import Net

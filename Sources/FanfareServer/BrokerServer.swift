@@ -41,6 +41,8 @@ public final class BrokerServer: Sendable {
     }
 
     let configuration: Configuration
+    /// The settings of the HTTP sites.
+    let site: SiteSettings
     let log: Logger
     /// The certificates of the TLS listener; `nil` without one.
     let certificates: Mutex<ServedCertificates?>
@@ -93,6 +95,7 @@ public final class BrokerServer: Sendable {
         webhookSettings: WebhookSettings? = nil
     ) throws(StartError) {
         self.configuration = configuration
+        site = SiteSettings(configuration)
         self.log = log
         shutdown = Mutex(configuration.shutdown)
         do {
@@ -181,7 +184,7 @@ public final class BrokerServer: Sendable {
                         makeSharedHome: cluster.map { cluster in
                             { @Sendable in cluster.makeHome(of: $0, $1, $2) }
                         }
-                    ) { [traces] in $0.makeSite(console, traces) }
+                    ) { [site, traces] in $0.makeSite(site, console, traces) }
                 )
             }
             self.shards = shards

@@ -151,8 +151,8 @@ extension BrokerServer {
             )
         }
         do throws(SystemError) {
-            return try await shards[0].listenForConsole(on: address, tls: tls) { [traces] in
-                $0.makeConsoleSite(console, traces)
+            return try await shards[0].listenForConsole(on: address, tls: tls) { [site, traces] in
+                $0.makeConsoleSite(site, console, traces)
             }
         } catch {
             throw .listen(address, error)

@@ -1,5 +1,4 @@
 import Broker
-import BrokerConfiguration
 import HTTP1
 package import HTTPServer
 import Net
@@ -17,15 +16,21 @@ final class RequestRouter: HTTPResponder {
 
     init(
         core: ShardCore,
+        _ settings: SiteSettings,
         _ console: BrokerConsole?,
         _ traces: EventTraces?,
         draining: DrainingStreams
     ) {
         let openConsole = console.flatMap { $0.isOpen ? $0 : nil }
-        self.console = openConsole.map { ConsoleRouter($0, core, traces) }
-        gateway = Gateway(core: core, draining: draining, servesPage: openConsole != nil)
-        api = API(core: core, traces)
-        browserFiles = BrowserFiles(pathPrefix: core.context.settings.configuration.pathPrefix)
+        self.console = openConsole.map { ConsoleRouter($0, core, settings, traces) }
+        gateway = Gateway(
+            core: core,
+            settings,
+            draining: draining,
+            servesPage: openConsole != nil
+        )
+        api = API(core: core, traces, pathPrefix: settings.pathPrefix)
+        browserFiles = BrowserFiles(pathPrefix: settings.pathPrefix)
         self.core = core
     }
 
@@ -75,42 +80,38 @@ final class RequestRouter: HTTPResponder {
     }
 }
 
-extension ServerSettings {
-    /// The times of HTTP requests, with a ``HTTPTimeouts/grace`` in proportion to the longest idle time.
-    fileprivate var httpTimeouts: HTTPTimeouts {
-        var httpTimeouts = configuration.httpTimeouts
-        let idleSeconds = httpTimeouts.idle.components.seconds
-        httpTimeouts.grace = .seconds(min(15, max(2, idleSeconds / 5)))
-        return httpTimeouts
-    }
-}
-
 extension ShardCore {
-    /// Creates the HTTP site of the shard's streams, with the limits of its settings, without console and traces.
-    package func makeSite() -> HTTPSite { makeSite(nil, nil) }
+    /// Creates the HTTP site of the shard's streams, without console and traces.
+    package func makeSite(_ settings: SiteSettings) -> HTTPSite { makeSite(settings, nil, nil) }
 
-    /// Creates the HTTP site of the shard's streams, with the limits of its settings.
-    func makeSite(_ console: BrokerConsole?, _ traces: EventTraces?) -> HTTPSite {
-        makeSite([Field("Fanfare-Version", BrokerVersion.current)]) { draining in
-            RequestRouter(core: self, console, traces, draining: draining)
+    /// Creates the HTTP site of the shard's streams.
+    func makeSite(
+        _ settings: SiteSettings,
+        _ console: BrokerConsole?,
+        _ traces: EventTraces?
+    ) -> HTTPSite {
+        makeSite(settings, [Field("Fanfare-Version", BrokerVersion.current)]) { draining in
+            RequestRouter(core: self, settings, console, traces, draining: draining)
         }
     }
 
-    /// Creates an HTTP site with the limits of the shard's settings.
+    /// Creates an HTTP site.
     ///
     /// - Parameters:
+    ///   - settings: The limits and times of requests.
     ///   - responseFields: The fields of every response.
     ///   - makeResponder: Creates the responder, from the streams that the site drains.
     /// - Returns: The site.
     func makeSite(
+        _ settings: SiteSettings,
         _ responseFields: [Field] = [],
         responder makeResponder: (DrainingStreams) -> any HTTPResponder
     ) -> HTTPSite {
         let draining = DrainingStreams()
         return HTTPSite(
             reactor: context.reactor,
-            limits: context.settings.configuration.httpLimits,
-            timeouts: context.settings.httpTimeouts,
+            limits: settings.httpLimits,
+            timeouts: settings.httpTimeouts,
             connectionsMax: context.settings.handshakesMax,
             draining: draining,
             responseFields: responseFields,

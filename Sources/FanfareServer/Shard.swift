@@ -124,7 +124,7 @@ actor Shard: LoopResident {
             on: address,
             reusePort: sharing,
             tls: tls,
-            streamLimits: core.context.settings.configuration.streamLimits,
+            streamLimits: core.context.settings.streamLimits,
             hasCapacity: site.hasCapacity,
             refused: core.context.ranOutOfDescriptors,
             accept: site.accept

@@ -1,6 +1,4 @@
 package import Broker
-package import BrokerConfiguration
-import Digests
 import Primitives
 import PusherProtocol
 
@@ -50,21 +48,30 @@ package final class AppRegistry: Sendable {
     ///
     /// - Parameters:
     ///   - configurations: The apps.
+    ///   - fingerprint: Their fingerprint.
     ///   - consoleApp: The app of the console's page, if there is a console.
-    package convenience init(_ configurations: [AppConfiguration], consoleApp: App? = nil) {
-        self.init(configurations, succeeding: nil, consoleApp: consoleApp)
+    package convenience init(
+        _ configurations: [AppConfiguration],
+        fingerprint: String,
+        consoleApp: App?
+    ) {
+        self.init(configurations, fingerprint, succeeding: nil, consoleApp: consoleApp)
     }
 
     /// Returns the registry that replaces this one.
     ///
     /// An app whose configuration is unchanged keeps its object and the state of its rates. Each app keeps its
     /// connection count; a lower limit closes no connection.
-    package func succeeded(by configurations: [AppConfiguration]) -> AppRegistry {
-        AppRegistry(configurations, succeeding: self, consoleApp: consoleApp)
+    package func succeeded(
+        by configurations: [AppConfiguration],
+        fingerprint: String
+    ) -> AppRegistry {
+        AppRegistry(configurations, fingerprint, succeeding: self, consoleApp: consoleApp)
     }
 
     private init(
         _ configurations: [AppConfiguration],
+        _ fingerprint: String,
         succeeding old: AppRegistry?,
         consoleApp: App?
     ) {
@@ -95,14 +102,8 @@ package final class AppRegistry: Sendable {
         hasSharedLimits = entries.values.contains {
             $0.app.limits.connectionsMax != nil || $0.app.requests.isLimited
         }
-        fingerprint = Self.fingerprint(of: configurations)
+        self.fingerprint = fingerprint
         self.entries = entries
-    }
-
-    /// The fingerprint of apps: four hexadecimal digits of a digest of their configuration.
-    static func fingerprint(of apps: [AppConfiguration]) -> String {
-        let text = apps.map(\.identity).sorted().joined(separator: "\n\n")
-        return String(Hex.encode(Digest.sha256(Array(text.utf8).span)).prefix(4))
     }
 
     /// The identifiers of all configured apps.

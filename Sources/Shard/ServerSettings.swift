@@ -1,13 +1,9 @@
-import Broker
-package import BrokerConfiguration
+package import Broker
 import Glibc
-package import Logging
-import Net
+package import Net
 
-/// The settings of all shards: the configuration, and what is computed from it once; immutable.
+/// The settings of all shards, computed once from the configuration; immutable.
 package final class ServerSettings: Sendable {
-    /// The configuration at the start, of which a shard needs the rest as it is.
-    package let configuration: Configuration
     /// Admits clients, over all shards.
     package let admissionControl: AdmissionControl
     /// The number of shards, which share the limits for all.
@@ -44,40 +40,75 @@ package final class ServerSettings: Sendable {
     /// The same for a refused client, which has only a few bytes to read.
     package let refusalTimeout: Duration = .seconds(1)
 
+    /// The limits of a connection's bytes; a slower reader is closed with 4100.
+    package let streamLimits: StreamLimits
+    /// The number of messages queued between two loops from which triggers are refused.
+    package let relayedEventsMax: Int
+    /// The time that a trigger waits for a congested channel before it is refused.
+    package let triggerTimeout: Duration
+    /// The maximum time between the first and the last byte of a client's message.
+    let messageTimeout: Duration
+    /// Which connections are recorded.
+    let connectionRecords: ConnectionRecords.Settings
+    /// The maximum size of the events that wait for the archive, in bytes.
+    package let unstoredBytesMax: Int
+    /// Whether events of stored channels go on in memory while the archive fails.
+    let continuesInMemory: Bool
+
+    /// Computes the share of one shard from the limits of the process.
+    ///
+    /// What a test chooses has defaults; the rest comes from the configuration, which has them. Of the memory that the
+    /// process may use, `queuedBytesTotalMax` is by default a quarter, and `retainedBytesTotalMax` an eighth.
     package init(
-        _ configuration: Configuration,
-        shardCount: Int = 1,
+        admissionControl: AdmissionControl,
+        handshakesTotalMax: Int,
+        reconnectsTotalPerSecond: Int,
+        activityTimeout: Int,
+        pongTimeout: Int,
+        streamLimits: StreamLimits,
+        queuedBytesTotalMax: Int?,
+        retainedBytesTotalMax: Int?,
+        relayedEventsMax: Int,
+        triggerTimeout: Duration,
+        messageTimeout: Duration,
+        connectionRecords: ConnectionRecords.Settings,
+        hasArchive: Bool,
+        unstoredBytesMax: Int,
+        continuesInMemory: Bool,
+        shardCount: Int,
         smallPresenceChannelMax: Int = 100,
         leaving: LeaveQueue.Settings = LeaveQueue.Settings(),
         confirmationPortions: ConfirmationPortions = ConfirmationPortions(),
         streamSeed: UInt64 = .random(in: .min ... .max),
-        cluster: (any ClusterMembership)? = nil,
-        log: Logger? = nil
+        cluster: (any ClusterMembership)? = nil
     ) {
-        self.configuration = configuration
+        self.admissionControl = admissionControl
+        self.streamLimits = streamLimits
+        self.relayedEventsMax = relayedEventsMax
+        self.triggerTimeout = triggerTimeout
+        self.messageTimeout = messageTimeout
+        self.connectionRecords = connectionRecords
+        self.unstoredBytesMax = unstoredBytesMax
+        self.continuesInMemory = continuesInMemory
         self.cluster = cluster
         self.shardCount = shardCount
-        reconnectsPerSecond = max(1, configuration.shutdown.pace / shardCount)
+        reconnectsPerSecond = max(1, reconnectsTotalPerSecond / shardCount)
         // Each shard gets an equal share and need not know the counts of the others. The kernel spreads connections
         // evenly.
-        handshakesMax = max(1, configuration.admission.handshakesMax / shardCount)
-        let queuedBytesMax = configuration.queuedBytesTotalMax ?? Memory.available / 4
+        handshakesMax = max(1, handshakesTotalMax / shardCount)
+        let queuedBytesMax = queuedBytesTotalMax ?? Memory.available / 4
         // One budget for all directions, so that their sum stays within the configured one.
         let inboundBytesMax = min(queuedBytesMax / 4, Self.inboundBytesTotalMax)
         self.inboundBytesMax = inboundBytesMax / shardCount
         archiveReadBytesMax = min(queuedBytesMax / 8, Self.archiveReadBytesTotalMax)
-        let readBytesMax = configuration.recovery.database == nil ? 0 : archiveReadBytesMax
+        let readBytesMax = hasArchive ? archiveReadBytesMax : 0
         heldBytesMax = (queuedBytesMax - inboundBytesMax - readBytesMax) / shardCount
-        retainedBytesMax = configuration.retainedBytesTotalMax ?? Memory.available / 8
+        retainedBytesMax = retainedBytesTotalMax ?? Memory.available / 8
         self.smallPresenceChannelMax = smallPresenceChannelMax
         self.leaving = leaving
         self.confirmationPortions = confirmationPortions
         self.streamSeed = streamSeed
-        admissionControl = AdmissionControl(configuration, log: log)
-        liveness = Liveness.Settings(
-            activityTimeout: configuration.activityTimeout,
-            pongTimeout: configuration.pongTimeout
-        )
+        liveness = Liveness.Settings(activityTimeout: activityTimeout, pongTimeout: pongTimeout)
     }
 }
 

@@ -1,5 +1,4 @@
 package import Broker
-import BrokerConfiguration
 package import Net
 import PusherProtocol
 
@@ -58,7 +57,7 @@ package final class ShardCore: TimerTarget {
         reactor.inbound.byteCountMax = settings.inboundBytesMax
         reactor.batchLengthMax = min(
             reactor.batchLengthMax,
-            settings.configuration.streamLimits.queuedBytesMax / 4
+            settings.streamLimits.queuedBytesMax / 4
         )
     }
 

@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import CommandSupport
 import Foundation

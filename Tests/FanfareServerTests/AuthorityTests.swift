@@ -43,7 +43,9 @@ import Testing
         Promise("members_max") { try await PresenceTests().limitsMembers(loops: 2) },
         Promise("cache miss") { try await CacheChannelTests().misses(loops: 3) },
         Promise("cache") { try await CacheChannelTests().delivers(loops: 3) },
-        Promise("cache of nobody") { try await CacheChannelTests().outlivesItsSubscribers(loops: 3) },
+        Promise("cache of nobody") {
+            try await CacheChannelTests().outlivesItsSubscribers(loops: 3)
+        },
         Promise("cache of some") { try await CacheChannelTests().keepsWhatExcludesOne(loops: 3) },
         Promise("cached order") { try await CacheChannelTests().order(loops: 3) },
         Promise("positions") { try await TriggerPositionTests().positions(loops: 3) },

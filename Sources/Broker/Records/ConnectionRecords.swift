@@ -12,6 +12,17 @@ public struct ConnectionRecords: Sendable {
         case all
     }
 
+    /// Which connections are recorded; the records answer why a client did not get a message.
+    public struct Settings: Sendable, Hashable {
+        /// Which connections are recorded.
+        public var scope = Scope.tracked
+        /// The maximum number of closed connections that are recorded; one more forgets the oldest.
+        public var closedMax = 10_000
+
+        /// Creates the default: connections that track their positions, the last 10,000 behind their end.
+        public init() {}
+    }
+
     /// Which connections are recorded.
     public let scope: Scope
     private let closedMax: Int

@@ -1,5 +1,4 @@
 import Broker
-import BrokerConfiguration
 import HTTP1
 import HTTPServer
 import Net
@@ -14,6 +13,8 @@ import Shard
 final class API {
     private let core: ShardCore
     private let traces: EventTraces?
+    /// The prefix of every path, as ``SiteSettings/pathPrefix``.
+    private let pathPrefix: String
     /// Whether requests of the console that show data of events are refused.
     private let hidesData: Bool
     /// The receiver of the request that was accepted last.
@@ -22,9 +23,15 @@ final class API {
     /// checked: nothing called during a change re-enters this object.
     @exclusivity(unchecked) private var last: APIRequest
 
-    init(core: ShardCore, _ traces: EventTraces?, hidesData: Bool = false) {
+    init(
+        core: ShardCore,
+        _ traces: EventTraces?,
+        pathPrefix: String,
+        hidesData: Bool = false
+    ) {
         self.core = core
         self.traces = traces
+        self.pathPrefix = pathPrefix
         self.hidesData = hidesData
         last = APIRequest(core: core, traces)
     }
@@ -130,8 +137,7 @@ final class API {
 
     /// What a path that nothing is at has to do with `listen.path_prefix`; empty if nothing.
     private func prefixAdvice(_ head: RequestHead) -> String {
-        let prefix = core.context.settings.configuration.pathPrefix
-        guard prefix.isEmpty else { return ": listen.path_prefix is \(prefix)" }
+        guard pathPrefix.isEmpty else { return ": listen.path_prefix is \(pathPrefix)" }
         // Not of this API's paths, but below another.
         let parts = head.path.utf8.split(separator: UInt8(ascii: "/"))
         let isBelow = parts.dropFirst().contains { $0.elementsEqual("apps".utf8) }
@@ -140,8 +146,7 @@ final class API {
     }
 
     private func match(of path: Span<UInt8>) -> Route.Match? {
-        let prefix = core.context.settings.configuration.pathPrefix
-        return Route.find(path, from: path.starts(with: prefix) ? prefix.utf8.count : 0)
+        Route.find(path, from: path.starts(with: pathPrefix) ? pathPrefix.utf8.count : 0)
     }
 
     /// The app in the path of a refused request.
@@ -166,7 +171,7 @@ final class API {
             try RequestSignature.verifyHead(
                 method: head.method.description,
                 path: path,
-                pathPrefix: core.context.settings.configuration.pathPrefix,
+                pathPrefix: pathPrefix,
                 parameters: parameters,
                 now: core.context.reactor.unixTime
             ) { key in

@@ -235,7 +235,7 @@ extension ShardCore {
                 limit: limit
             )
         }
-        let seconds = context.settings.configuration.triggerTimeout.components.seconds
+        let seconds = context.settings.triggerTimeout.components.seconds
         return APIError(
             status: 503,
             message: "The channel's subscribers read too slowly: the event has waited \(seconds) "

@@ -1,5 +1,4 @@
 import Broker
-import BrokerConfiguration
 import BrowserClient
 import HTTP1
 import HTTPServer
@@ -13,13 +12,25 @@ import Shard
 final class ConsoleRouter {
     private let console: BrokerConsole
     private let core: ShardCore
+    private let pathPrefix: String
     private let api: API
     private let files: [String: BrowserFile]
 
-    init(_ console: BrokerConsole, _ core: ShardCore, _ traces: EventTraces?) {
+    init(
+        _ console: BrokerConsole,
+        _ core: ShardCore,
+        _ settings: SiteSettings,
+        _ traces: EventTraces?
+    ) {
         self.console = console
         self.core = core
-        api = API(core: core, traces, hidesData: !console.feed.showsData)
+        pathPrefix = settings.pathPrefix
+        api = API(
+            core: core,
+            traces,
+            pathPrefix: settings.pathPrefix,
+            hidesData: !console.feed.showsData
+        )
         files = Dictionary(
             uniqueKeysWithValues: BrowserFile.console.map { ("/console/\($0.name)", $0) }
         )
@@ -131,9 +142,8 @@ final class ConsoleRouter {
 
     /// The index in the path behind the prefix; `nil` if the path is not the console's.
     private func start(of head: RequestHead) -> Int? {
-        let prefix = core.context.settings.configuration.pathPrefix
-        return head.withPath { path in
-            let start = path.starts(with: prefix) ? prefix.utf8.count : 0
+        head.withPath { path in
+            let start = path.starts(with: pathPrefix) ? pathPrefix.utf8.count : 0
             let rest = path.extracting(start...)
             return rest.equals("/") || rest.starts(with: "/console/" as StaticString) ? start : nil
         }
@@ -219,14 +229,14 @@ final class ConsoleResponder: HTTPResponder {
     init(
         _ console: BrokerConsole,
         _ core: ShardCore,
+        _ settings: SiteSettings,
         _ traces: EventTraces?,
         draining: DrainingStreams
     ) {
-        router = ConsoleRouter(console, core, traces)
-        gateway = Gateway(core: core, draining: draining, servesPage: true)
-        let prefix = core.context.settings.configuration.pathPrefix
-        browserFiles = BrowserFiles(pathPrefix: prefix)
-        socketPath = "\(prefix)/app/\(console.app.key)"
+        router = ConsoleRouter(console, core, settings, traces)
+        gateway = Gateway(core: core, settings, draining: draining, servesPage: true)
+        browserFiles = BrowserFiles(pathPrefix: settings.pathPrefix)
+        socketPath = "\(settings.pathPrefix)/app/\(console.app.key)"
     }
 
     func decide(on head: RequestHead, of stream: Stream?) -> HTTPDecision {
@@ -244,7 +254,13 @@ final class ConsoleResponder: HTTPResponder {
 
 extension ShardCore {
     /// Creates the site of the console's own listener.
-    func makeConsoleSite(_ console: BrokerConsole, _ traces: EventTraces) -> HTTPSite {
-        makeSite { draining in ConsoleResponder(console, self, traces, draining: draining) }
+    func makeConsoleSite(
+        _ settings: SiteSettings,
+        _ console: BrokerConsole,
+        _ traces: EventTraces
+    ) -> HTTPSite {
+        makeSite(settings) { draining in
+            ConsoleResponder(console, self, settings, traces, draining: draining)
+        }
     }
 }

@@ -1,5 +1,4 @@
 import Broker
-import BrokerConfiguration
 import HTTP1
 import HTTPServer
 import Net
@@ -13,6 +12,7 @@ import WebSocket
 /// the status of a refused upgrade, and would try again every second.
 final class Gateway {
     private let core: ShardCore
+    private let settings: SiteSettings
     private let handshake: ServerHandshake
     /// The streams of clients that were refused.
     private let draining: DrainingStreams
@@ -20,15 +20,20 @@ final class Gateway {
     /// Whether the console's page may connect here.
     private let servesPage: Bool
 
-    init(core: ShardCore, draining: DrainingStreams, servesPage: Bool) {
+    init(
+        core: ShardCore,
+        _ settings: SiteSettings,
+        draining: DrainingStreams,
+        servesPage: Bool
+    ) {
         self.core = core
+        self.settings = settings
         self.servesPage = servesPage
         self.draining = draining
-        let deflate = DeflateOptions(core.context.settings.configuration.compression)
-        deflaters = SharedDeflaters(options: deflate)
+        deflaters = SharedDeflaters(options: settings.deflate)
         handshake = ServerHandshake(
             subprotocols: ["pusher-channels-protocol-7"],
-            deflate: deflate
+            deflate: settings.deflate
         )
     }
 
@@ -82,7 +87,7 @@ final class Gateway {
                 stream,
                 WebSocketEndpoint(
                     role: .server,
-                    limits: core.context.settings.configuration.webSocketLimits,
+                    limits: settings.webSocketLimits,
                     compression: deflate
                 ),
                 deflaters: deflaters,
@@ -164,18 +169,17 @@ final class Gateway {
 
     /// Returns the app of the key in the URL; `nil` if there is none.
     private func app(_ head: RequestHead, _ stream: Stream) throws(ConnectionRefusal) -> App? {
-        let settings = core.context.settings
         let registry = core.context.registry
         var app: App?
         do throws(PusherCode) {
             try head.withPathAndQuery { (target) throws(PusherCode) in
                 app = try ConnectionURL.withKey(
                     inTarget: target,
-                    pathPrefix: settings.configuration.pathPrefix
+                    pathPrefix: settings.pathPrefix
                 ) { registry.apps[key: $0] }
                 _ = try ConnectionURL.version(
                     inTarget: target,
-                    isRequired: settings.configuration.requiresProtocolVersion
+                    isRequired: settings.requiresProtocolVersion
                 )
             }
         } catch {
@@ -183,7 +187,7 @@ final class Gateway {
             let isOnlyTLSMissing = app?.isTLSOnly == true && !stream.isSecure
             if isOnlyTLSMissing { throw ConnectionRefusal(.appOnlyTLS) }
             guard error == .pathNotFound else { throw ConnectionRefusal(error) }
-            let prefix = settings.configuration.pathPrefix
+            let prefix = settings.pathPrefix
             throw ConnectionRefusal(
                 error,
                 "\(error.message): \(head.shownPath) is not \(prefix)/app/KEY "
@@ -200,7 +204,7 @@ final class Gateway {
             let token = try head.withPathAndQuery { (target) throws(SessionTokenError) in
                 try ConnectionURL.sessionToken(
                     inTarget: target,
-                    pathPrefix: core.context.settings.configuration.pathPrefix
+                    pathPrefix: settings.pathPrefix
                 )
             }
             return (token, nil)
@@ -270,13 +274,13 @@ extension Gateway {
             refusal.unknownKey = head.withPathAndQuery { target in
                 try? ConnectionURL.withKey(
                     inTarget: target,
-                    pathPrefix: context.settings.configuration.pathPrefix
+                    pathPrefix: settings.pathPrefix
                 ) { $0.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } }
             }
         case .appDisabled: refusal.advice = "set apps.N.enabled to true, unless this is intended"
         case .pathNotFound:
             refusal.advice =
-                "connect to \(context.settings.configuration.pathPrefix)/app/KEY; "
+                "connect to \(settings.pathPrefix)/app/KEY; "
                 + "a proxy must keep listen.path_prefix"
         case .unauthorized: refusal.advice = "add it to apps.N.allowed_origins"
         default: break
@@ -290,20 +294,6 @@ extension Response {
     init(refusal: HandshakeRefusal) {
         self = .text(refusal.description + "\n", status: Status(refusal.status))
         fields += refusal.fields.filter { $0.name != "Connection" }.map { Field($0.name, $0.value) }
-    }
-}
-
-extension DeflateOptions {
-    /// What the broker accepts of a client's offer; `nil` for no compression.
-    ///
-    /// Without context takeover, since each of tens of thousands of connections would keep a window.
-    fileprivate init?(_ configuration: Configuration.Compression) {
-        guard configuration.isEnabled else { return nil }
-        self.init(
-            serverNoContextTakeover: true,
-            clientNoContextTakeover: true,
-            compressionThreshold: configuration.threshold
-        )
     }
 }
 

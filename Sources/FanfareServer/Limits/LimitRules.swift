@@ -198,7 +198,7 @@ extension Limit {
                 "503 and Retry-After on stored channels",
                 .ofAll { usage in
                     usage.archive.map {
-                        ($0.unstoredBytes, usage.settings.configuration.recovery.unstoredBytesMax)
+                        ($0.unstoredBytes, usage.settings.unstoredBytesMax)
                     }
                 }
             )

@@ -1,7 +1,6 @@
-import Broker
-import BrokerConfiguration
+package import Broker
 package import HTTP1
-import Logging
+package import Logging
 package import Net
 import Primitives
 import PusherProtocol
@@ -20,15 +19,20 @@ package final class AdmissionControl: Sendable {
     /// The number of connections from which on the limit per address applies.
     private let limitThreshold: Int
 
-    init(_ configuration: Configuration, log: Logger?) {
-        let admission = configuration.admission
-        let limit = configuration.connectionsMax ?? DescriptorLimit.current
-        connections = ConnectionQuota(limit: configuration.connectionsMax ?? .max)
-        arrivals = admission.newConnectionsPerSecondMax.map {
+    /// Creates the limits without a connection.
+    ///
+    /// - Parameters:
+    ///   - limits: The limits of connections before they are authenticated.
+    ///   - connectionsMax: The maximum number of connections of the process; `nil` for the limit of open descriptors.
+    ///   - log: Gets a warning about proxies that name no address.
+    package init(_ limits: AdmissionLimits, connectionsMax: Int?, log: Logger?) {
+        let limit = connectionsMax ?? DescriptorLimit.current
+        connections = ConnectionQuota(limit: connectionsMax ?? .max)
+        arrivals = limits.newConnectionsPerSecondMax.map {
             SharedTokenBucket(Rate(perSecond: $0))
         }
         let pace = LogPace()
-        proxies = TrustedProxies(admission.trustedProxies) { proxy, text in
+        proxies = TrustedProxies(limits.trustedProxies) { proxy, text in
             guard let log, let omitted = pace.takeLine() else { return }
             log.warning(
                 """
@@ -41,13 +45,13 @@ package final class AdmissionControl: Sendable {
                 ]
             )
         }
-        let rate = admission.newConnectionsPerAddressPerSecondMax.map(Rate.init)
+        let rate = limits.newConnectionsPerAddressPerSecondMax.map(Rate.init)
         // One address must not be able to use up the whole limit, unless the configuration allows that.
         addresses = PerAddressLimiter(
-            connectionsMax: admission.connectionsPerAddressMax ?? max(100, limit / 4),
+            connectionsMax: limits.connectionsPerAddressMax ?? max(100, limit / 4),
             arrivalRate: rate
         )
-        limitThreshold = admission.connectionsPerAddressMax == nil ? limit / 2 : 0
+        limitThreshold = limits.connectionsPerAddressMax == nil ? limit / 2 : 0
         countingThreshold = rate == nil ? limitThreshold : 0
     }
 

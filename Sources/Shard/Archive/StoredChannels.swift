@@ -1,5 +1,4 @@
 import Broker
-import BrokerConfiguration
 import PusherProtocol
 
 /// The channels of a standalone broker with an archive: decided as in memory, and what concerns a stored channel is
@@ -20,7 +19,7 @@ final class StoredChannels: ChannelAuthority {
         commits = CommitQueue(
             archive,
             shard: context.shard,
-            continuesInMemory: context.settings.configuration.recovery.whenFailing == .memory
+            continuesInMemory: context.settings.continuesInMemory
         )
     }
 

@@ -1,5 +1,4 @@
 import Broker
-import BrokerConfiguration
 import Net
 import PusherProtocol
 
@@ -53,7 +52,7 @@ final class ChannelBacklog: ReliefTarget {
     func append(_ proposal: Proposal) {
         if isEmpty { delegate.backlogHasEvents(self) }
         let deadline = context.reactor.now.advanced(
-            by: context.settings.configuration.triggerTimeout
+            by: context.settings.triggerTimeout
         )
         entries.append(Entry(proposal: proposal, deadline: deadline))
         context.reactor.inbound.charge(length(of: proposal))

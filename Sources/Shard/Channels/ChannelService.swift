@@ -1,5 +1,4 @@
 package import Broker
-import BrokerConfiguration
 import Net
 import PusherProtocol
 
@@ -50,7 +49,7 @@ package final class ChannelService: TimerTarget {
             smallPresenceChannelMax: context.settings.smallPresenceChannelMax,
             seed: context.settings.streamSeed &+ UInt64(context.shard),
             retainedBytesMax: context.settings.retainedBytesMax,
-            replayBytesMax: context.settings.configuration.streamLimits.queuedBytesMax / 4
+            replayBytesMax: context.settings.streamLimits.queuedBytesMax / 4
         )
         state.reportsCacheMisses = context.isObserved(.cacheMisses)
         state.areStreamsCopies = context.settings.cluster != nil

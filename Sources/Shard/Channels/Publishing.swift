@@ -1,5 +1,4 @@
 package import Broker
-import BrokerConfiguration
 import Net
 package import PusherProtocol
 
@@ -9,7 +8,7 @@ extension ChannelService {
 
     /// The limit that prevents publishing at present: on events in transit to homes, or on memory for received data.
     package var publishLimit: Limit? {
-        if context.links.areBehind(limit: context.settings.configuration.relayedEventsMax) {
+        if context.links.areBehind(limit: context.settings.relayedEventsMax) {
             return .relayedEvents
         }
         return context.reactor.inbound.isExhausted ? .inboundBytes : nil
@@ -18,7 +17,7 @@ extension ChannelService {
     /// The limit that prevents publishing events on stored channels at present.
     package func archiveLimit(of publications: [Publication], _ app: App) -> Limit? {
         guard let archive = context.archive,
-            archive.unstoredByteCount >= context.settings.configuration.recovery.unstoredBytesMax
+            archive.unstoredByteCount >= context.settings.unstoredBytesMax
         else { return nil }
         let isConcerned = publications.contains { publication in
             publication.channels.contains { context.isStored($0, of: app) }
@@ -29,7 +28,7 @@ extension ChannelService {
     /// The limit that prevents publishing a client event at present.
     func archiveLimit(of channel: ChannelName, _ app: App) -> Limit? {
         guard let archive = context.archive,
-            archive.unstoredByteCount >= context.settings.configuration.recovery.unstoredBytesMax
+            archive.unstoredByteCount >= context.settings.unstoredBytesMax
         else { return nil }
         return context.isStored(channel, of: app) ? .unstoredBytes : nil
     }

@@ -1,4 +1,3 @@
-import BrokerConfiguration
 import Net
 import PusherProtocol
 
@@ -93,19 +92,19 @@ final class IncompleteMessages: TimerTarget {
         guard !isTimerRunning else { return }
         isTimerRunning = true
         // The maximum delay of the check.
-        reactor.schedule(after: max(settings.configuration.messageTimeout / 8, .seconds(1)), self)
+        reactor.schedule(after: max(settings.messageTimeout / 8, .seconds(1)), self)
     }
 
     /// Closes the connections whose message has taken too long.
     func timerFired(tag: Int) {
         isTimerRunning = false
-        let latest = reactor.timerTime.advanced(by: .zero - settings.configuration.messageTimeout)
+        let latest = reactor.timerTime.advanced(by: .zero - settings.messageTimeout)
         for entry in entries.values.filter({ $0.start <= latest }) {
             context.limitMet(.messageTime)
             entry.connection.close(
                 .overCapacity,
                 message: "A message has not arrived within "
-                    + "\(settings.configuration.messageTimeout.components.seconds) seconds"
+                    + "\(settings.messageTimeout.components.seconds) seconds"
             )
         }
         if !entries.isEmpty { startTimer() }

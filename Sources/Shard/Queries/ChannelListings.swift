@@ -1,5 +1,4 @@
 package import Broker
-import BrokerConfiguration
 import Net
 package import PusherProtocol
 
@@ -61,7 +60,7 @@ package final class ChannelListings {
                 query,
                 of: app,
                 homeCount: context.shardCount,
-                lengthMax: context.settings.configuration.streamLimits.queuedBytesMax,
+                lengthMax: context.settings.streamLimits.queuedBytesMax,
                 isOpen: isOpen,
                 answer: answer
             )

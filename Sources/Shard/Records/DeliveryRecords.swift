@@ -1,5 +1,4 @@
 import Broker
-import BrokerConfiguration
 import Net
 import PusherProtocol
 
@@ -22,7 +21,7 @@ final class DeliveryRecords {
 
     init(_ context: ShardContext) {
         self.context = context
-        let settings = context.settings.configuration.connectionRecords
+        let settings = context.settings.connectionRecords
         records = ConnectionRecords(
             of: settings.scope,
             closedMax: (settings.closedMax + context.shardCount - 1) / context.shardCount

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// A plain TCP connection to a broker, with none of the project's code between the test and the bytes.

@@ -100,7 +100,7 @@ package final class SimulatedBroker {
             )
             if let batchLengthMax { reactor.batchLengthMax = batchLengthMax }
             core.watchLiveness()
-            stages.append(Stage(core: core, site: core.makeSite()))
+            stages.append(Stage(core: core, site: core.makeSite(SiteSettings(configuration))))
         }
     }
 
@@ -119,7 +119,7 @@ package final class SimulatedBroker {
         let stage = stages[shard]
         let stream = try stage.core.context.reactor.adopt(
             descriptor,
-            limits: settings.configuration.streamLimits,
+            limits: settings.streamLimits,
             delegate: HTTPConnection(site: stage.site)
         )
         streams.append(WeakStream(stream: stream))
@@ -190,7 +190,7 @@ package final class SimulatedBroker {
 
     /// Whether a shard's links hold more events than the limit for accepting triggers.
     package func areEventsBehind(from sender: Int) -> Bool {
-        links[sender].contains { $0.weight > settings.configuration.relayedEventsMax }
+        links[sender].contains { $0.weight > settings.relayedEventsMax }
     }
 
     /// Injected fault: counts every undelivered message of a shard as an event.

@@ -91,8 +91,8 @@ package final class CrowdedNode {
         )
         let dialer = NodeDialer(1, redis, [], environment)
         core = ShardCore(context) { cluster.makeHome(of: $0, $1, $2, dialedBy: dialer) }
-        site = core.makeSite()
-        limits = settings.configuration.streamLimits
+        site = core.makeSite(SiteSettings(configuration))
+        limits = settings.streamLimits
         core.watchLiveness()
         core.joinCluster()
         for _ in 0..<10_000 where cluster.numberIfReady(shardCount: 1) == nil { try step() }

@@ -1,5 +1,3 @@
-public import Broker
-
 /// The configuration of one app: its credentials, limits, features and webhooks.
 public struct AppConfiguration: Sendable, Equatable {
     /// The app's ID, which is part of the HTTP API's paths.
@@ -67,6 +65,19 @@ extension AppConfiguration {
             self.key = key
             self.secret = secret
         }
+    }
+}
+
+extension [AppConfiguration] {
+    /// Whether every app has the public credentials of the development app.
+    package var areForDevelopment: Bool {
+        let development = AppConfiguration.development
+        return !isEmpty
+            && allSatisfy { app in
+                app.allCredentials.allSatisfy {
+                    $0.key == development.key && $0.secret == development.secret
+                }
+            }
     }
 }
 

@@ -1,5 +1,3 @@
-public import Broker
-
 /// A rule for the channels with a prefix; what it leaves out is as for all other channels.
 public struct RecoveryRuleConfiguration: Sendable, Equatable {
     /// The rule; the properties below replace its opening and limits.

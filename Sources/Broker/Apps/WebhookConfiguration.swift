@@ -1,4 +1,3 @@
-public import Broker
 internal import Primitives
 
 /// One webhook endpoint of an app.
@@ -22,15 +21,15 @@ public struct WebhookConfiguration: Sendable, Hashable {
     public init(url: String) { self.url = url }
 
     /// The fields that the protocol, HTTP or the connection sets, in lower case.
-    static let reservedHeaders: Set<String> = [
+    package static let reservedHeaders: Set<String> = [
         "content-type", "content-length", "transfer-encoding", "content-encoding", "host",
         "connection", "upgrade", "expect", "te", "trailer", "keep-alive", "x-delivery-id",
         "x-fanfare-webhook-id",
     ]
     /// The prefix of the protocol's own fields, in lower case.
-    static let reservedHeaderPrefix = "x-pusher-"
+    package static let reservedHeaderPrefix = "x-pusher-"
     /// The maximum number of additional fields.
-    static let headerCountMax = 20
+    package static let headerCountMax = 20
 }
 
 extension WebhookKind {
