@@ -16,6 +16,8 @@ package final class ShardCore: TimerTarget {
     package let deliveries: DeliverySearches
     /// The requests whose answers are made outside the loop.
     package let deferredAnswers = DeferredAnswers()
+    /// Decides about the channels of a standalone broker with an archive; `nil` without one.
+    private let stored: StoredChannels?
     /// The shard's part in the cluster; `nil` for a standalone broker.
     let cluster: (any SharedHome)?
     /// The connections with a partially received message.
@@ -46,8 +48,10 @@ package final class ShardCore: TimerTarget {
         deliveries = DeliverySearches(context, channels.records)
         incompleteMessages = IncompleteMessages(context)
         cluster = makeSharedHome?(channels, users, sessions)
+        stored = context.archive.map { [channels] in StoredChannels(channels, $0) }
+        let local = stored as (any ChannelAuthority)? ?? LocalChannels(channels)
+        channels.authority = cluster?.channelAuthority ?? local
         if let cluster {
-            channels.authority = cluster.channelAuthority
             users.authority = cluster.userAuthority
             sessions.authority = cluster.sessionAuthority
         }
@@ -168,7 +172,7 @@ package final class ShardCore: TimerTarget {
         case .webhookSettled(let id, let isDelivered):
             cluster?.settle(id, isDelivered: isDelivered)
         case .archive(.sessionsWritten): sessions.checkpoints?.written()
-        case .archive(let reply): channels.stored?.receive(reply)
+        case .archive(let reply): stored?.receive(reply)
         }
     }
 
@@ -191,7 +195,7 @@ package final class ShardCore: TimerTarget {
     package func restore(_ contents: ArchiveContents) { channels.restore(contents) }
 
     /// Makes the archive keep the streams of channels without messages, before a stop disconnects their clients.
-    package func keepBlankStreams() { channels.stored?.keepBlankStreams() }
+    package func keepBlankStreams() { stored?.keepBlankStreams() }
 
     /// The state that is only in memory, for the next start.
     package var spooled: SpooledState { channels.spooled }

@@ -12,7 +12,7 @@ package final class ChannelService: TimerTarget {
     // Exclusive access is not checked: the values call nothing while they change.
     @exclusivity(unchecked) package var table: ChannelTable
     @exclusivity(unchecked) package var state: HomeShardState
-    /// Decides about the channels whose home is here.
+    /// Decides about the channels whose home is here, as the shard has chosen.
     package var authority: any ChannelAuthority {
         get {
             guard let chosen else { preconditionFailure("the channels have no authority yet") }
@@ -21,8 +21,6 @@ package final class ChannelService: TimerTarget {
         set { chosen = newValue }
     }
     @exclusivity(unchecked) private var chosen: (any ChannelAuthority)?
-    /// The authority of a standalone broker with an archive; `nil` without one.
-    private(set) var stored: StoredChannels?
     /// The clients that are asked to reconnect because messages are missing.
     package let reconnects: PacedReconnects
     /// The clients with session tokens that have something to confirm.
@@ -58,8 +56,6 @@ package final class ChannelService: TimerTarget {
         leaves = LeaveQueue(context.settings.leaving)
         confirmations = Confirmations(context)
         confirmations.channelAt = { [unowned self] in table[$0] }
-        stored = context.archive.map { StoredChannels(self, $0) }
-        authority = stored ?? LocalChannels(self)
     }
 
     /// Called after the apps of the context were replaced; `former` are the apps served before.
