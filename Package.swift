@@ -160,11 +160,45 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "Gateway",
+            dependencies: [
+                "Shard", "Broker", "PusherProtocol", "HTTPServer", "HTTP1", "WebSocket", "Net",
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Observability",
+            dependencies: [
+                "Shard", "BrokerConfiguration", "Archive", "Webhooks", "Broker", "PusherProtocol",
+                "HTTPServer", "HTTP1", "Net", "Digests", "Primitives",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "BrokerAPI",
+            dependencies: [
+                "Observability", "Shard", "Broker", "PusherProtocol", "BrowserClient",
+                "HTTPServer", "HTTP1", "Net", "Digests", "Primitives",
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Console",
+            dependencies: [
+                "BrokerAPI", "Gateway", "Observability", "Shard", "BrokerConfiguration", "Archive",
+                "Webhooks", "Broker", "PusherProtocol", "BrowserClient", "HTTPServer", "HTTP1",
+                "Net", "Digests", "Primitives", .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
             name: "FanfareServer",
             dependencies: [
-                "Cluster", "Shard", "BrokerConfiguration", "Net", "HTTP1", "HTTPServer",
-                "WebSocket", "PusherProtocol", "Broker", "Digests", "Primitives", "Webhooks",
-                "Archive", "BrowserClient", "Redis", "RESP",
+                "Console", "BrokerAPI", "Observability", "Gateway", "Cluster", "Shard",
+                "BrokerConfiguration", "Archive", "Webhooks", "Broker", "PusherProtocol",
+                "HTTPServer", "HTTP1", "WebSocket", "Net", "Digests", "Primitives",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
@@ -256,7 +290,8 @@ let package = Package(
             name: "fanfare",
             dependencies: [
                 "CommandSupport", "FanfareBench", "CLinux", "Cluster", "FanfareServer",
-                "BrokerConfiguration", "ServerLog", "FanfareClient", "FanfareAPI", "Webhooks",
+                "Observability", "BrokerConfiguration", "ServerLog", "FanfareClient", "FanfareAPI",
+                "Webhooks",
                 "Broker", "Net", "HTTP1", "WebSocket", "PusherProtocol", "Primitives", "Digests",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
@@ -491,8 +526,8 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "Shard", "Cluster", "FanfareServer", "BrokerConfiguration", "Archive", "Broker",
-                "HTTPServer", "Net", "CLinux", "WebSocket", "PusherProtocol", "Digests",
+                "Shard", "Cluster", "Gateway", "FanfareServer", "BrokerConfiguration", "Archive",
+                "Broker", "HTTPServer", "Net", "CLinux", "WebSocket", "PusherProtocol", "Digests",
                 "TestRandom", "Redis", "RESP", "RedisModel", "Webhooks",
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -620,8 +655,9 @@ let package = Package(
         .testTarget(
             name: "FanfareServerTests",
             dependencies: [
-                "Shard", "Cluster", "FanfareServer", "BrokerConfiguration", "Simulation",
-                "Webhooks", "Archive", "SQLite", "BrowserClient", "Net", "HTTP1", "HTTPServer",
+                "Shard", "Cluster", "Gateway", "Observability", "BrokerAPI", "Console",
+                "FanfareServer", "BrokerConfiguration", "Simulation", "Webhooks", "Archive",
+                "SQLite", "BrowserClient", "Net", "HTTP1", "HTTPServer",
                 "WebSocket", "PusherProtocol", "Broker", "Digests", "TestFiles", "TestPorts",
                 "TestRandom", "TestRedis", "Redis", "RESP",
                 .product(name: "Logging", package: "swift-log"),

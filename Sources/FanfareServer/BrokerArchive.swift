@@ -1,6 +1,7 @@
 import Archive
 import Broker
 import BrokerConfiguration
+import Gateway
 import Logging
 import Synchronization
 

@@ -1,7 +1,10 @@
 public import BrokerConfiguration
+import Console
 import Digests
+import Gateway
 import Logging
 import Net
+import Observability
 public import Shard
 import Synchronization
 

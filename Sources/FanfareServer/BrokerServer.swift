@@ -1,11 +1,14 @@
 import Archive
-import Broker
+package import Broker
 public import BrokerConfiguration
 internal import Cluster
+import Console
+import Gateway
 import Glibc
 public import Logging
 internal import Metrics
 public import Net
+import Observability
 internal import Shard
 import Synchronization
 import Webhooks
@@ -188,7 +191,11 @@ public final class BrokerServer: Sendable {
                 )
             }
             self.shards = shards
-            gauges = Gauges(registry: metrics, shards: shards, archive: archive)
+            gauges = Gauges(registry: metrics, archive: archive) { [shards] in
+                var sum = ShardReading()
+                for shard in shards { sum.add(await shard.reading) }
+                return sum
+            }
         } catch {
             throw .system(error)
         }
@@ -228,4 +235,13 @@ public final class BrokerServer: Sendable {
     }
 
     private static var coreCount: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
+}
+
+// In a cluster the webhooks come from the queues in Redis.
+extension WebhookService: QueuedEventSender {
+    package nonisolated func send(_ events: [QueuedEvent]) { webhooks.send(events) }
+
+    package nonisolated func withdraw(queues: Set<Int>) { webhooks.withdraw(queues: queues) }
+
+    package nonisolated var queuedEventCount: Int { webhooks.queuedEventCount }
 }

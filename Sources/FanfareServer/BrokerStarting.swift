@@ -1,8 +1,11 @@
 import Archive
 import BrokerConfiguration
 import Cluster
+import Console
+import Gateway
 import Logging
 public import Net
+import Observability
 import Synchronization
 public import Webhooks
 
@@ -104,11 +107,15 @@ extension BrokerServer {
                 (address) async throws(StartError) in try await listen(for: console, on: address)
             }
         }
-        traces.start(on: shards)
+        traces.start { [shards] in
+            for shard in shards { await shard.updateObservers() }
+        }
         await console?.start(
             in: BrokerConsole.Place(
                 shards: shards,
-                addresses: addresses,
+                pages: addresses.consoleAll,
+                plain: addresses.plainAll,
+                tls: addresses.tls,
                 webhooks: webhookService,
                 archive: archive
             )

@@ -1,6 +1,9 @@
 import Archive
 import BrokerConfiguration
 import Cluster
+import Console
+import Gateway
+import Observability
 import Synchronization
 
 extension BrokerServer {

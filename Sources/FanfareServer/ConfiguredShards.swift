@@ -1,10 +1,12 @@
 package import Broker
 package import BrokerConfiguration
 import Digests
+package import Gateway
+import HTTPServer
 package import Logging
 package import Shard
+import WebSocket
 
-/// What the shards need of the configuration.
 extension ServerSettings {
     /// The settings of a broker with this configuration; what a test chooses has defaults.
     package convenience init(
@@ -62,5 +64,35 @@ extension AppRegistry {
     static func fingerprint(of apps: [AppConfiguration]) -> String {
         let text = apps.map(\.identity).sorted().joined(separator: "\n\n")
         return String(Hex.encode(Digest.sha256(Array(text.utf8).span)).prefix(4))
+    }
+}
+
+extension SiteSettings {
+    /// The settings in a configuration; ``HTTPTimeouts/grace`` is in proportion to the longest idle time.
+    package init(_ configuration: Configuration) {
+        var timeouts = configuration.httpTimeouts
+        timeouts.grace = .seconds(min(15, max(2, timeouts.idle.components.seconds / 5)))
+        self.init(
+            pathPrefix: configuration.pathPrefix,
+            requiresProtocolVersion: configuration.requiresProtocolVersion,
+            webSocketLimits: configuration.webSocketLimits,
+            deflate: DeflateOptions(configuration.compression),
+            httpLimits: configuration.httpLimits,
+            httpTimeouts: timeouts
+        )
+    }
+}
+
+extension DeflateOptions {
+    /// What the broker accepts of a client's offer; `nil` for no compression.
+    ///
+    /// Without context takeover, since each of tens of thousands of connections would keep a window.
+    fileprivate init?(_ configuration: Configuration.Compression) {
+        guard configuration.isEnabled else { return nil }
+        self.init(
+            serverNoContextTakeover: true,
+            clientNoContextTakeover: true,
+            compressionThreshold: configuration.threshold
+        )
     }
 }

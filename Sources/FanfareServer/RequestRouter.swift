@@ -1,7 +1,11 @@
 import Broker
+import BrokerAPI
+import Console
+package import Gateway
 import HTTP1
 package import HTTPServer
 import Net
+import Observability
 import PusherProtocol
 import Shard
 
@@ -93,30 +97,6 @@ extension ShardCore {
         makeSite(settings, [Field("Fanfare-Version", BrokerVersion.current)]) { draining in
             RequestRouter(core: self, settings, console, traces, draining: draining)
         }
-    }
-
-    /// Creates an HTTP site.
-    ///
-    /// - Parameters:
-    ///   - settings: The limits and times of requests.
-    ///   - responseFields: The fields of every response.
-    ///   - makeResponder: Creates the responder, from the streams that the site drains.
-    /// - Returns: The site.
-    func makeSite(
-        _ settings: SiteSettings,
-        _ responseFields: [Field] = [],
-        responder makeResponder: (DrainingStreams) -> any HTTPResponder
-    ) -> HTTPSite {
-        let draining = DrainingStreams()
-        return HTTPSite(
-            reactor: context.reactor,
-            limits: settings.httpLimits,
-            timeouts: settings.httpTimeouts,
-            connectionsMax: context.settings.handshakesMax,
-            draining: draining,
-            responseFields: responseFields,
-            responder: makeResponder(draining)
-        )
     }
 }
 

@@ -6,6 +6,7 @@ import CommandSupport
 import FanfareServer
 import HTTP1
 import Net
+import Observability
 import PusherProtocol
 import ServerLog
 import WebSocket

@@ -7,8 +7,9 @@ import Testing
 @Suite("Texts of peers are searched by bytes") struct PeerTextTests {
     /// The modules that read what peers send.
     private static let modules = [
-        "Archive", "Broker", "Cluster", "FanfareServer", "HTTP1", "HTTPServer", "Net", "Primitives",
-        "PusherProtocol", "RESP", "Redis", "ServerLog", "Shard", "WebSocket", "Webhooks",
+        "Archive", "Broker", "BrokerAPI", "Cluster", "Console", "FanfareServer", "Gateway", "HTTP1",
+        "HTTPServer", "Net", "Observability", "Primitives", "PusherProtocol", "RESP", "Redis",
+        "ServerLog", "Shard", "WebSocket", "Webhooks",
     ]
 
     /// Files whose texts are the operator's, the program's or of a checked form, and why.
@@ -19,10 +20,10 @@ import Testing
         "Broker/Apps/RecoverySettings.swift": "a channel name, which is ASCII",
         "Broker/History/JoinedStream.swift": "a stream ID, which is ASCII",
         "Cluster/Operation/StoreAssessment.swift": "the settings of Redis",
-        "FanfareServer/Console/ConsoleLimits.swift": "the names of limits",
-        "FanfareServer/Console/ConsoleRequest.swift": "a page of the program",
-        "FanfareServer/Console/ConsoleRouter.swift": "a path and an authority, which are ASCII",
-        "FanfareServer/Metrics/PrometheusRegistry.swift": "the labels of metrics",
+        "Console/ConsoleLimits.swift": "the names of limits",
+        "Console/ConsoleRequest.swift": "a page of the program",
+        "Console/ConsoleRouter.swift": "a path and an authority, which are ASCII",
+        "Observability/Metrics/PrometheusRegistry.swift": "the labels of metrics",
         "Net/Sockets/AddressRange.swift": "the operator's",
         "Net/TLS/DevelopmentCertificate.swift": "the operator's",
         "Redis/Address/RedisURL.swift": "the operator's",

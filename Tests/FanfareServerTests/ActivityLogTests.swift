@@ -5,6 +5,8 @@ import PusherProtocol
 import Testing
 
 @testable import FanfareServer
+@testable import Gateway
+@testable import Observability
 @testable import Shard
 
 @Suite("The log of what the broker does") struct ActivityLogTests {

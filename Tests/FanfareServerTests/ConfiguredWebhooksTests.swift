@@ -4,6 +4,7 @@ import Testing
 import Webhooks
 
 @testable import FanfareServer
+@testable import Observability
 
 @Suite("Webhooks of a configuration") struct ConfiguredWebhooksTests {
     @Test("Every event that can be configured can be sent")

@@ -8,6 +8,7 @@ import Testing
 import WebSocket
 
 @testable import FanfareServer
+@testable import Gateway
 @testable import Shard
 
 @Suite("The table of a shard's connections") struct ConnectionTableTests {

@@ -5,6 +5,7 @@ import PusherProtocol
 import Testing
 
 @testable import FanfareServer
+@testable import Observability
 
 @Suite("Limits in the log") struct LimitHitsTests {
     @Test func eachLimitIsLoggedOnceAMinute() {

@@ -5,6 +5,7 @@ import PusherProtocol
 import Testing
 
 @testable import FanfareServer
+@testable import Observability
 @testable import Shard
 
 @Suite("The log of what clients have missed") struct LossLogTests {

@@ -6,6 +6,7 @@ import PusherProtocol
 import Testing
 
 @testable import FanfareServer
+@testable import Observability
 
 @Suite("Metrics") struct MetricsTests {
     @Test func areShownOnAPortOfTheirOwnAlone() async throws {

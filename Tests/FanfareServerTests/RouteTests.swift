@@ -1,5 +1,6 @@
 import Testing
 
+@testable import BrokerAPI
 @testable import FanfareServer
 
 @Suite("The paths of the HTTP API") struct RouteTests {

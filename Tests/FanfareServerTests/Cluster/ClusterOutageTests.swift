@@ -5,6 +5,7 @@ import TestRedis
 import Testing
 
 @testable import FanfareServer
+@testable import Gateway
 @testable import Shard
 
 @Suite("Cluster: without Redis") struct ClusterOutageTests {

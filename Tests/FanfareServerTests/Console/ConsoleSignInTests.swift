@@ -4,7 +4,9 @@ import Logging
 import Net
 import Testing
 
+@testable import Console
 @testable import FanfareServer
+@testable import Gateway
 @testable import Shard
 
 @Suite("The console with a password") struct ConsoleSignInTests {

@@ -1,6 +1,7 @@
 import BrokerConfiguration
 import Testing
 
+@testable import Console
 @testable import FanfareServer
 
 @Suite("A broker that stops while a page of the console is open", .timeLimit(.minutes(2)))

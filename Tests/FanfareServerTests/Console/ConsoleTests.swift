@@ -3,7 +3,10 @@ import BrokerConfiguration
 import PusherProtocol
 import Testing
 
+@testable import Console
 @testable import FanfareServer
+@testable import Gateway
+@testable import Observability
 @testable import Shard
 
 @Suite("The console of a broker for development") struct ConsoleTests {

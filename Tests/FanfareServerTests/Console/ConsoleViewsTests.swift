@@ -7,7 +7,10 @@ import Testing
 import Webhooks
 
 @testable import BrokerConfiguration
+@testable import Console
 @testable import FanfareServer
+@testable import Gateway
+@testable import Observability
 @testable import Shard
 
 @Suite("The views of the console") struct ConsoleViewsTests {

@@ -5,6 +5,7 @@ import Testing
 
 @testable import BrokerConfiguration
 @testable import FanfareServer
+@testable import Observability
 
 @Suite("The table of limits") struct LimitTableTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent()

@@ -4,6 +4,7 @@ import PusherProtocol
 import Testing
 
 @testable import FanfareServer
+@testable import Gateway
 
 @Suite("Limits of quantities") struct QuantityLimitTests {
     @Test func subscriptionsOfAConnection() async throws {

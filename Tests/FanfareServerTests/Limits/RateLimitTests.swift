@@ -4,6 +4,7 @@ import PusherProtocol
 import Testing
 
 @testable import FanfareServer
+@testable import Observability
 
 @Suite("Limits of rates") struct RateLimitTests {
     private static let trigger = SignedRequest(

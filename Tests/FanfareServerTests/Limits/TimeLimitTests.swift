@@ -9,6 +9,7 @@ import TestFiles
 import Testing
 
 @testable import FanfareServer
+@testable import Gateway
 
 @Suite("Limits of times") struct TimeLimitTests {
     @Test func ofATLSHandshake() async throws {

@@ -7,6 +7,8 @@ import TestRedis
 import Testing
 
 @testable import FanfareServer
+@testable import Gateway
+@testable import Observability
 @testable import Shard
 
 /// Where the brokers of a test keep their data, beyond its own configuration.

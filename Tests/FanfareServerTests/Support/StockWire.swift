@@ -4,6 +4,7 @@ import PusherProtocol
 import Testing
 
 @testable import FanfareServer
+@testable import Gateway
 
 /// A stock client with a session token, which answers `pusher:ping` when the test says so.
 struct StockWire {

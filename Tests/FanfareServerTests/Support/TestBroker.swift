@@ -5,6 +5,7 @@ import Net
 import Webhooks
 
 @testable import FanfareServer
+@testable import Observability
 
 /// A development broker on a free port, for the duration of a test.
 struct TestBroker {

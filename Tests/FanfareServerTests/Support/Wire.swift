@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 
 /// A plain TCP connection to a broker, with none of the project's code between the test and the bytes.

@@ -5,6 +5,8 @@ import PusherProtocol
 import Testing
 
 @testable import FanfareServer
+@testable import Gateway
+@testable import Observability
 
 @Suite("Traces of an app, for whoever has its secret") struct EventTraceTests {
     private struct Batch: Decodable {

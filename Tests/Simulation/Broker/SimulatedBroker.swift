@@ -3,6 +3,7 @@ package import Broker
 package import BrokerConfiguration
 package import Cluster
 import FanfareServer
+import Gateway
 import HTTPServer
 package import Net
 package import Shard

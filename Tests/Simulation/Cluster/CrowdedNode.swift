@@ -3,6 +3,7 @@ import BrokerConfiguration
 import Cluster
 import Digests
 import FanfareServer
+import Gateway
 import Glibc
 import HTTPServer
 import Net

@@ -1,0 +1,319 @@
+import Broker
+package import HTTP1
+package import HTTPServer
+import Net
+import PusherProtocol
+package import Shard
+import WebSocket
+
+/// Upgrades clients to WebSocket, and closes those that are refused with a code.
+///
+/// A client that is refused is first upgraded and then closed (Pusher protocol, "Connection"): a browser cannot read
+/// the status of a refused upgrade, and would try again every second.
+package final class Gateway {
+    private let core: ShardCore
+    private let settings: SiteSettings
+    private let handshake: ServerHandshake
+    /// The streams of clients that were refused.
+    private let draining: DrainingStreams
+    private let deflaters: SharedDeflaters
+    /// Whether the console's page may connect here.
+    private let servesPage: Bool
+
+    package init(
+        core: ShardCore,
+        _ settings: SiteSettings,
+        draining: DrainingStreams,
+        servesPage: Bool
+    ) {
+        self.core = core
+        self.settings = settings
+        self.servesPage = servesPage
+        self.draining = draining
+        deflaters = SharedDeflaters(options: settings.deflate)
+        handshake = ServerHandshake(
+            subprotocols: ["pusher-channels-protocol-7"],
+            deflate: settings.deflate
+        )
+    }
+
+    /// The response to an upgrade request with content, which is not read before the client has authenticated.
+    package func refusalOfContent(_ head: RequestHead) -> Response {
+        do {
+            _ = try acceptance(of: head)
+            return .text("A WebSocket handshake has no content\n", status: 400)
+        } catch {
+            return Response(refusal: error)
+        }
+    }
+
+    private func acceptance(
+        of head: RequestHead
+    ) throws(HandshakeRefusal) -> ServerHandshake.Acceptance {
+        try handshake.accept(
+            method: head.method.description,
+            minorVersion: head.minorVersion
+        ) { head.forEachField($0) }
+    }
+
+    /// Answers an upgrade request.
+    package func open(_ head: RequestHead, _ exchange: HTTPExchange) {
+        do {
+            let acceptance = try acceptance(of: head)
+            exchange.upgrade { [self] stream, output in
+                output.reserveCapacity(output.count + Self.greetingLength)
+                acceptance.appendResponse(to: &output)
+                return makeDelegate(of: stream, head, acceptance.deflate, &output)
+            }
+        } catch {
+            exchange.respond(Response(refusal: error))
+        }
+    }
+
+    /// The size of the answer to an upgrade and the first message, in bytes: they are sent together.
+    private static var greetingLength: Int { 320 }
+
+    /// Returns the connection of an upgraded stream; for a refused client, writes the close code and returns a draining
+    /// stream.
+    private func makeDelegate(
+        of stream: Stream,
+        _ head: RequestHead,
+        _ deflate: NegotiatedDeflate?,
+        _ output: inout [UInt8]
+    ) -> any StreamDelegate {
+        do {
+            let (app, address) = try admit(head, stream)
+            let transport = WebSocketTransport(
+                stream,
+                WebSocketEndpoint(
+                    role: .server,
+                    limits: settings.webSocketLimits,
+                    compression: deflate
+                ),
+                deflaters: deflaters,
+                context: core.context
+            )
+            let (token, fault) = token(of: head, app)
+            let connection = Connection(
+                socketID: core.connections.makeSocketID(),
+                app: app,
+                transport: transport,
+                token: token,
+                clientName: head.withTarget { core.context.clientNames.index(inTarget: $0) },
+                addressDigest: app.recovery.isEnabled
+                    ? core.context.settings.admissionControl.addressDigest(of: stream, head) : 0,
+                context: core.context
+            )
+            transport.carry(connection)
+            core.connections.add(
+                connection,
+                from: address,
+                shownAddress: shownAddress(of: stream, head)
+            )
+            report(connection, head)
+            let receipts = head.withTarget { ConnectionURL.wantsReceipts(inTarget: $0) }
+            transport.append(connection.greeting(receipts: receipts), to: &output)
+            if let fault {
+                let message = "\(fault). This connection has no recovery"
+                transport.append(.error(code: nil, message: message), to: &output)
+            }
+            return transport
+        } catch {
+            if let limit = error.limit {
+                core.context.limitMet(limit, of: (try? app(head, stream))?.id)
+            }
+            report(error, head, stream)
+            FrameEncoder.append(.text, to: &output) {
+                ServerMessage.error(code: error.code, message: error.message).append(to: &$0)
+            }
+            output += FrameEncoder.close(error.code.closeCode, reason: error.message)
+            return DrainingStream(in: draining, within: core.context.settings.refusalTimeout)
+        }
+    }
+
+    /// Admits a client and returns its app and address; counts it towards the app's quota, unless it has to be
+    /// authorized first.
+    private func admit(
+        _ head: RequestHead,
+        _ stream: Stream
+    ) throws(ConnectionRefusal) -> (App, ClientAddress?) {
+        guard core.stage != .draining else { throw ConnectionRefusal(.reconnectImmediately) }
+        let found = try app(head, stream)
+        let isPage = found != nil && found === core.context.registry.consoleApp
+        // The page shows this node alone, and is needed most while the others are away.
+        guard isPage || core.context.settings.cluster?.isClosed != true else {
+            throw ConnectionRefusal(
+                .overCapacity,
+                "The broker cannot reach the other nodes at present"
+            )
+        }
+        guard let app = found, !isPage || servesPage else {
+            throw ConnectionRefusal(.appDoesNotExist)
+        }
+        guard stream.isSecure || !app.isTLSOnly else { throw ConnectionRefusal(.appOnlyTLS) }
+        guard app.isEnabled else { throw ConnectionRefusal(.appDisabled) }
+        try checkOrigin(head, app)
+        try core.connections.checkQueues(of: app)
+        let countsTowardsQuota = app.features.authorizationDeadline == nil
+        guard !countsTowardsQuota || app.quota.take() else {
+            throw ConnectionRefusal(.overConnectionQuota, meeting: .appConnections)
+        }
+        do throws(ConnectionRefusal) {
+            let now = core.context.reactor.now.nanoseconds
+            return (app, try core.context.settings.admissionControl.admit(stream, head, at: now))
+        } catch {
+            if countsTowardsQuota { app.quota.giveBack() }
+            throw error
+        }
+    }
+
+    /// Returns the app of the key in the URL; `nil` if there is none.
+    private func app(_ head: RequestHead, _ stream: Stream) throws(ConnectionRefusal) -> App? {
+        let registry = core.context.registry
+        var app: App?
+        do throws(PusherCode) {
+            try head.withPathAndQuery { (target) throws(PusherCode) in
+                app = try ConnectionURL.withKey(
+                    inTarget: target,
+                    pathPrefix: settings.pathPrefix
+                ) { registry.apps[key: $0] }
+                _ = try ConnectionURL.version(
+                    inTarget: target,
+                    isRequired: settings.requiresProtocolVersion
+                )
+            }
+        } catch {
+            // A missing TLS is reported before other errors: official clients then reconnect with TLS.
+            let isOnlyTLSMissing = app?.isTLSOnly == true && !stream.isSecure
+            if isOnlyTLSMissing { throw ConnectionRefusal(.appOnlyTLS) }
+            guard error == .pathNotFound else { throw ConnectionRefusal(error) }
+            let prefix = settings.pathPrefix
+            throw ConnectionRefusal(
+                error,
+                "\(error.message): \(head.shownPath) is not \(prefix)/app/KEY "
+                    + "(listen.path_prefix is \(prefix.isEmpty ? "none" : prefix))"
+            )
+        }
+        return app
+    }
+
+    /// The session token in the URL, or what is wrong with it.
+    private func token(of head: RequestHead, _ app: App) -> (SessionToken?, SessionTokenError?) {
+        guard app.recovery.isEnabled else { return (nil, nil) }
+        do throws(SessionTokenError) {
+            let token = try head.withPathAndQuery { (target) throws(SessionTokenError) in
+                try ConnectionURL.sessionToken(
+                    inTarget: target,
+                    pathPrefix: settings.pathPrefix
+                )
+            }
+            return (token, nil)
+        } catch {
+            return (nil, error)
+        }
+    }
+
+    private func checkOrigin(_ head: RequestHead, _ app: App) throws(ConnectionRefusal) {
+        guard !app.allowedOrigins.isEmpty,
+            head.withField("origin", { app.admits(origin: $0) }) == false
+        else { return }
+        let origin = String((head.field("origin") ?? "").unicodeScalars.prefix(200))
+        throw ConnectionRefusal(
+            .unauthorized,
+            "The origin \"\(origin)\" may not connect: it is not among the app's allowed origins"
+        )
+    }
+}
+
+/// What observers get to know.
+extension Gateway {
+    private func report(_ connection: Connection, _ head: RequestHead) {
+        let context = core.context
+        context.notify(
+            .admissions,
+            of: connection.app.id,
+            .admitted(
+                connection.socketID,
+                ClientPeer(
+                    address: context.settings.admissionControl
+                        .addressText(of: connection.stream, head),
+                    library: context.clientNames[connection.clientName],
+                    isSecure: connection.stream.isSecure
+                )
+            )
+        )
+    }
+
+    /// The address that the console shows in place of the peer's: of a client behind a trusted proxy.
+    private func shownAddress(of stream: Stream, _ head: RequestHead) -> String? {
+        guard head.isForwarded, core.context.registry.consoleApp != nil else {
+            return nil
+        }
+        return core.context.settings.admissionControl.addressText(of: stream, head)
+    }
+
+    private func report(_ error: ConnectionRefusal, _ head: RequestHead, _ stream: Stream) {
+        // Nothing is wrong with a client that comes while the broker stops.
+        guard error.code != .reconnectImmediately else { return }
+        core.context.refused(of: nil, refusal(error, head, stream))
+    }
+
+    private func refusal(
+        _ error: ConnectionRefusal,
+        _ head: RequestHead,
+        _ stream: Stream
+    ) -> Refusal {
+        let context = core.context
+        var refusal = Refusal(.connection, reason: error.message)
+        refusal.code = error.code.rawValue
+        refusal.address = context.settings.admissionControl.addressText(of: stream, head)
+        refusal.limit = error.limit
+        switch error.code {
+        case .appDoesNotExist:
+            refusal.advice = "connect with the key of an app (apps.N.key)"
+            refusal.unknownKey = head.withPathAndQuery { target in
+                try? ConnectionURL.withKey(
+                    inTarget: target,
+                    pathPrefix: settings.pathPrefix
+                ) { $0.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } }
+            }
+        case .appDisabled: refusal.advice = "set apps.N.enabled to true, unless this is intended"
+        case .pathNotFound:
+            refusal.advice =
+                "connect to \(settings.pathPrefix)/app/KEY; "
+                + "a proxy must keep listen.path_prefix"
+        case .unauthorized: refusal.advice = "add it to apps.N.allowed_origins"
+        default: break
+        }
+        return refusal
+    }
+}
+
+extension Response {
+    /// The response to an invalid upgrade request (RFC 6455 §4.2.2).
+    init(refusal: HandshakeRefusal) {
+        self = .text(refusal.description + "\n", status: Status(refusal.status))
+        fields += refusal.fields.filter { $0.name != "Connection" }.map { Field($0.name, $0.value) }
+    }
+}
+
+extension RequestHead {
+    /// The path for a refusal: its first 80 bytes, without a session token.
+    fileprivate var shownPath: String {
+        var shown: [UInt8] = []
+        var isToken = false
+        let parts = path.utf8.prefix(80)
+            .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        for (index, part) in parts.enumerated() {
+            if index > 0 { shown.append(UInt8(ascii: "/")) }
+            shown += isToken ? Array("…".utf8) : Array(part)
+            isToken = part.elementsEqual("r".utf8)
+        }
+        return String(decoding: shown, as: UTF8.self) + (path.utf8.count > 80 ? "…" : "")
+    }
+}
+
+extension PusherCode {
+    /// The code as it is sent in a close frame.
+    var closeCode: CloseCode { CloseCode(rawValue: UInt16(rawValue)) }
+}
