@@ -10,8 +10,65 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-/// The condition for targets that need epoll and OpenSSL.
-let onLinux = TargetDependencyCondition.when(platforms: [.linux])
+extension Target.Dependency {
+    static let argumentParser = product(name: "ArgumentParser", package: "swift-argument-parser")
+    static let grdb = product(name: "GRDB", package: "GRDB.swift")
+    static let histogram = product(name: "Histogram", package: "hdrhistogram-swift")
+    static let logging = product(name: "Logging", package: "swift-log")
+    static let metrics = product(name: "Metrics", package: "swift-metrics")
+
+    /// A module that needs epoll, OpenSSL or another library of Linux.
+    static func onLinux(_ name: String) -> Self {
+        .target(name: name, condition: .when(platforms: [.linux]))
+    }
+}
+
+/// A library; programs contain the files of its folders `embedding`.
+func module(
+    _ name: String,
+    _ dependencies: [Target.Dependency] = [],
+    at path: String? = nil,
+    embedding folders: [String] = []
+) -> Target {
+    .target(
+        name: name,
+        dependencies: dependencies,
+        path: path,
+        resources: folders.isEmpty ? nil : folders.map { .embedInCode($0) },
+        swiftSettings: strict
+    )
+}
+
+/// A program.
+func program(
+    _ name: String,
+    _ dependencies: [Target.Dependency],
+    at path: String? = nil
+) -> Target {
+    .executableTarget(
+        name: name,
+        dependencies: dependencies,
+        path: path,
+        swiftSettings: strict
+    )
+}
+
+/// The tests of a module.
+func tests(
+    _ name: String,
+    _ dependencies: [Target.Dependency],
+    at path: String? = nil,
+    exclude: [String] = [],
+    settings: [SwiftSetting] = strict
+) -> Target {
+    .testTarget(
+        name: name,
+        dependencies: dependencies,
+        path: path,
+        exclude: exclude,
+        swiftSettings: settings
+    )
+}
 
 let package = Package(
     name: "fanfare",
@@ -65,783 +122,451 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         // Modules without I/O: no socket, clock or random source.
-        .target(name: "Primitives", swiftSettings: strict),
-        .target(
-            name: "Digests",
-            dependencies: [.target(name: "COpenSSL", condition: onLinux)],
-            swiftSettings: strict
-        ),
-        .target(
-            name: "WebSocket",
-            dependencies: ["CZlib", "Digests", "Primitives"],
-            swiftSettings: strict
-        ),
-        .target(name: "HTTP1", dependencies: ["Primitives"], swiftSettings: strict),
-        .target(name: "RESP", dependencies: ["Primitives"], swiftSettings: strict),
-        .target(
-            name: "PusherProtocol",
-            dependencies: ["Digests", "Primitives"],
-            swiftSettings: strict
-        ),
-        .target(
-            name: "Broker",
-            dependencies: ["PusherProtocol", "Primitives"],
-            swiftSettings: strict
-        ),
+        module("Primitives"),
+        module("Digests", [.onLinux("COpenSSL")]),
+        module("WebSocket", ["CZlib", "Digests", "Primitives"]),
+        module("HTTP1", ["Primitives"]),
+        module("RESP", ["Primitives"]),
+        module("PusherProtocol", ["Digests", "Primitives"]),
+        module("Broker", ["PusherProtocol", "Primitives"]),
 
         // What the broker serves to web pages: scripts, contained in the program.
-        .target(
-            name: "BrowserClient",
-            dependencies: ["CZlib"],
-            resources: [.embedInCode("Modules"), .embedInCode("Console")],
-            swiftSettings: strict
-        ),
+        module("BrowserClient", ["CZlib"], embedding: ["Modules", "Console"]),
 
         // Modules with I/O.
-        .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: strict),
-        .target(
-            name: "Net",
-            dependencies: ["CLinux", "COpenSSL", "Primitives"],
-            swiftSettings: strict
-        ),
-        .target(name: "HTTPServer", dependencies: ["Net", "HTTP1"], swiftSettings: strict),
-        .target(
-            name: "Redis",
-            dependencies: ["RESP", "Net", "Digests", "Primitives"],
-            resources: [.embedInCode("Scripts/Lua")],
-            swiftSettings: strict
-        ),
-        .target(
-            name: "Webhooks",
-            dependencies: [
+        module("SQLite", ["CSQLite"]),
+        module("Net", ["CLinux", "COpenSSL", "Primitives"]),
+        module("HTTPServer", ["Net", "HTTP1"]),
+        module("Redis", ["RESP", "Net", "Digests", "Primitives"], embedding: ["Scripts/Lua"]),
+        module(
+            "Webhooks",
+            [
                 "Broker", "PusherProtocol", "Primitives", "HTTPClient", "Net", "SQLite", "CSQLite",
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict
+                .logging,
+            ]
         ),
-        .target(
-            name: "Archive",
-            dependencies: [
-                "Broker", "PusherProtocol", "Primitives", "SQLite", "CSQLite",
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict
+        module(
+            "Archive",
+            ["Broker", "PusherProtocol", "Primitives", "SQLite", "CSQLite", .logging]
         ),
-        .target(
-            name: "ServerLog",
-            dependencies: [
-                "PusherProtocol", "Primitives", .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict
-        ),
-        .target(
-            name: "BrokerConfiguration",
-            dependencies: [
+        module("ServerLog", ["PusherProtocol", "Primitives", .logging]),
+        module(
+            "BrokerConfiguration",
+            [
                 "Broker", "PusherProtocol", "HTTP1", "HTTPServer", "Net", "Primitives", "Redis",
-                "ServerLog", "WebSocket", "Webhooks", "CYAML",
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict
+                "ServerLog", "WebSocket", "Webhooks", "CYAML", .logging,
+            ]
         ),
-        .target(
-            name: "Shard",
-            dependencies: [
-                "Broker", "PusherProtocol", "HTTP1", "Net", "Primitives",
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict
-        ),
-        .target(
-            name: "Cluster",
-            dependencies: [
+        module("Shard", ["Broker", "PusherProtocol", "HTTP1", "Net", "Primitives", .logging]),
+        module(
+            "Cluster",
+            [
                 "Shard", "Redis", "RESP", "BrokerConfiguration", "Broker", "PusherProtocol", "Net",
-                "Primitives", .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict
+                "Primitives", .logging,
+            ]
         ),
-        .target(
-            name: "Gateway",
-            dependencies: [
-                "Shard", "Broker", "PusherProtocol", "HTTPServer", "HTTP1", "WebSocket", "Net",
-            ],
-            swiftSettings: strict
+        module(
+            "Gateway",
+            ["Shard", "Broker", "PusherProtocol", "HTTPServer", "HTTP1", "WebSocket", "Net"]
         ),
-        .target(
-            name: "Observability",
-            dependencies: [
+        module(
+            "Observability",
+            [
                 "Shard", "BrokerConfiguration", "Archive", "Webhooks", "Broker", "PusherProtocol",
-                "HTTPServer", "HTTP1", "Net", "Digests", "Primitives",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
-            ],
-            swiftSettings: strict
+                "HTTPServer", "HTTP1", "Net", "Digests", "Primitives", .logging, .metrics,
+            ]
         ),
-        .target(
-            name: "BrokerAPI",
-            dependencies: [
-                "Observability", "Shard", "Broker", "PusherProtocol", "BrowserClient",
-                "HTTPServer", "HTTP1", "Net", "Digests", "Primitives",
-            ],
-            swiftSettings: strict
+        module(
+            "BrokerAPI",
+            [
+                "Observability", "Shard", "Broker", "PusherProtocol", "BrowserClient", "HTTPServer",
+                "HTTP1", "Net", "Digests", "Primitives",
+            ]
         ),
-        .target(
-            name: "Console",
-            dependencies: [
+        module(
+            "Console",
+            [
                 "BrokerAPI", "Gateway", "Observability", "Shard", "BrokerConfiguration", "Archive",
                 "Webhooks", "Broker", "PusherProtocol", "BrowserClient", "HTTPServer", "HTTP1",
-                "Net", "Digests", "Primitives", .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict
+                "Net", "Digests", "Primitives", .logging,
+            ]
         ),
-        .target(
-            name: "FanfareServer",
-            dependencies: [
+        module(
+            "FanfareServer",
+            [
                 "Console", "BrokerAPI", "Observability", "Gateway", "Cluster", "Shard",
                 "BrokerConfiguration", "Archive", "Webhooks", "Broker", "PusherProtocol",
-                "HTTPServer", "HTTP1", "WebSocket", "Net", "Digests", "Primitives",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
-            ],
-            swiftSettings: strict
+                "HTTPServer", "HTTP1", "WebSocket", "Net", "Digests", "Primitives", .logging,
+                .metrics,
+            ]
         ),
 
-        .target(
-            name: "HTTPClient",
-            dependencies: [
-                "Digests", "Primitives",
-                .target(name: "Net", condition: onLinux),
-                .target(name: "HTTP1", condition: onLinux),
-            ],
-            swiftSettings: strict
-        ),
+        module("HTTPClient", ["Digests", "Primitives", .onLinux("Net"), .onLinux("HTTP1")]),
 
         // The SDKs.
-        .target(name: "FanfareOutbox", swiftSettings: strict),
-        .target(
-            name: "FanfareStorage",
-            dependencies: ["FanfareOutbox", .product(name: "GRDB", package: "GRDB.swift")],
-            swiftSettings: strict
-        ),
-        .target(
-            name: "FanfareClient",
-            dependencies: [
+        module("FanfareOutbox"),
+        module("FanfareStorage", ["FanfareOutbox", .grdb]),
+        module(
+            "FanfareClient",
+            [
                 "FanfareOutbox", "PusherProtocol", "Digests", "HTTP1", "HTTPClient", "Primitives",
-                .target(name: "Net", condition: onLinux),
-                .target(name: "WebSocket", condition: onLinux),
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict
+                .onLinux("Net"), .onLinux("WebSocket"), .logging,
+            ]
         ),
-        .target(
-            name: "FanfareEncryption",
-            dependencies: ["FanfareClient", "FanfareAPI", "PusherProtocol", "Digests", "CSodium"],
-            swiftSettings: strict
+        module(
+            "FanfareEncryption",
+            ["FanfareClient", "FanfareAPI", "PusherProtocol", "Digests", "CSodium"]
         ),
-        .target(
-            name: "PusherSwift",
-            dependencies: [
+        module(
+            "PusherSwift",
+            [
                 "FanfareClient", "PusherProtocol",
                 // The official client decrypts events by itself.
-                .target(name: "FanfareEncryption", condition: onLinux),
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict
+                .onLinux("FanfareEncryption"),
+                .logging,
+            ]
         ),
-        .target(
-            name: "FanfareAPI",
-            dependencies: ["FanfareOutbox", "PusherProtocol", "HTTPClient"],
-            swiftSettings: strict
-        ),
+        module("FanfareAPI", ["FanfareOutbox", "PusherProtocol", "HTTPClient"]),
         // An in-process broker for the tests of apps, with the modules of the real one.
-        .target(
-            name: "FanfareTesting",
-            dependencies: ["FanfareClient", "Broker", "PusherProtocol", "Primitives", "LiveRows"],
-            swiftSettings: strict
+        module(
+            "FanfareTesting",
+            ["FanfareClient", "Broker", "PusherProtocol", "Primitives", "LiveRows"]
         ),
 
         // Live lists: changes of lists, without Foundation and concurrency.
-        .target(name: "LiveRows", swiftSettings: strict),
+        module("LiveRows"),
         // Lists that follow their sources, such as a database query, and tables that show them.
-        .target(
-            name: "LiveCollections",
-            dependencies: ["LiveRows", "FanfareClient", "HTTPClient"],
-            swiftSettings: strict
-        ),
-        .target(
-            name: "LiveQueries",
-            dependencies: [
-                "LiveCollections", "LiveRows", .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict
-        ),
-        .target(
-            name: "FanfareUI",
-            dependencies: ["FanfareClient", "LiveCollections", "LiveRows"],
-            swiftSettings: strict
-        ),
-        .target(
-            name: "LiveTables",
-            dependencies: ["LiveCollections", "LiveRows", "FanfareClient"],
-            swiftSettings: strict
-        ),
+        module("LiveCollections", ["LiveRows", "FanfareClient", "HTTPClient"]),
+        module("LiveQueries", ["LiveCollections", "LiveRows", .grdb]),
+        module("FanfareUI", ["FanfareClient", "LiveCollections", "LiveRows"]),
+        module("LiveTables", ["LiveCollections", "LiveRows", "FanfareClient"]),
 
         // Programs.
-        .executableTarget(
-            name: "fanfare",
-            dependencies: [
+        program(
+            "fanfare",
+            [
                 "CommandSupport", "FanfareBench", "CLinux", "Cluster", "FanfareServer",
                 "Observability", "BrokerConfiguration", "ServerLog", "FanfareClient", "FanfareAPI",
-                "Webhooks",
-                "Broker", "Net", "HTTP1", "WebSocket", "PusherProtocol", "Primitives", "Digests",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict
+                "Webhooks", "Broker", "Net", "HTTP1", "WebSocket", "PusherProtocol", "Primitives",
+                "Digests", .argumentParser, .logging,
+            ]
         ),
         // `fanfare bench`: a load generator for any server with the Pusher protocol.
-        .target(
-            name: "FanfareBench",
-            dependencies: [
+        module(
+            "FanfareBench",
+            [
                 "CommandSupport", "Net", "WebSocket", "HTTP1", "PusherProtocol", "Primitives",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Histogram", package: "hdrhistogram-swift"),
-            ],
-            swiftSettings: strict
+                .argumentParser, .histogram,
+            ]
         ),
         // Shared by all commands: options for a broker, standard streams, proc(5).
-        .target(
-            name: "CommandSupport",
-            dependencies: [
-                "Net", .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: strict
+        module("CommandSupport", ["Net", .argumentParser]),
+        program(
+            "websocket-echo-server",
+            ["Net", "WebSocket", "HTTP1", .argumentParser],
+            at: "Sources/WebSocketEchoServer"
         ),
-        .executableTarget(
-            name: "websocket-echo-server",
-            dependencies: [
-                "Net", "WebSocket", "HTTP1",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            path: "Sources/WebSocketEchoServer",
-            swiftSettings: strict
-        ),
-        .executableTarget(
-            name: "websocket-conformance-client",
-            dependencies: [
-                "Net", "WebSocket", "HTTP1", "Primitives",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            path: "Sources/WebSocketConformanceClient",
-            swiftSettings: strict
+        program(
+            "websocket-conformance-client",
+            ["Net", "WebSocket", "HTTP1", "Primitives", .argumentParser],
+            at: "Sources/WebSocketConformanceClient"
         ),
 
         // The micro-benchmarks of `make microbench`; Benchmarks/ contains all other measurements.
-        .executableTarget(
-            name: "fanfare-microbench",
-            dependencies: [
+        program(
+            "fanfare-microbench",
+            [
                 "WebSocket", "HTTP1", "PusherProtocol", "Primitives", "Net", "LiveRows",
-                "ListSimulation", "TestRandom", "Simulation", "Archive", "Broker",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "ListSimulation", "TestRandom", "Simulation", "Archive", "Broker", .argumentParser,
             ],
-            path: "Benchmarks/Micro",
-            swiftSettings: strict
+            at: "Benchmarks/Micro"
         ),
 
         // Demos.
-        .target(
-            name: "DemoSite",
-            dependencies: [
+        module(
+            "DemoSite",
+            [
                 "HTTPServer", "HTTP1", "Net", "FanfareAPI", "FanfareStorage", "PusherProtocol",
-                "LiveRows",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "LiveRows", .grdb,
             ],
-            path: "Sources/Demos/Site",
-            resources: [.embedInCode("Page")],
-            swiftSettings: strict
+            at: "Sources/Demos/Site",
+            embedding: ["Page"]
         ),
-        .target(
-            name: "RealtimeTable",
-            dependencies: [
-                "DemoSite", "HTTP1", "LiveRows", .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            path: "Sources/Demos/RealtimeTable",
-            resources: [.embedInCode("Page")],
-            swiftSettings: strict
+        module(
+            "RealtimeTable",
+            ["DemoSite", "HTTP1", "LiveRows", .grdb],
+            at: "Sources/Demos/RealtimeTable",
+            embedding: ["Page"]
         ),
-        .target(
-            name: "Films",
-            dependencies: [
-                "DemoSite", "HTTP1", "LiveRows", .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            path: "Sources/Demos/Films",
-            resources: [.embedInCode("Page")],
-            swiftSettings: strict
+        module(
+            "Films",
+            ["DemoSite", "HTTP1", "LiveRows", .grdb],
+            at: "Sources/Demos/Films",
+            embedding: ["Page"]
         ),
-        .target(
-            name: "CollaborativeText",
-            dependencies: [
-                "DemoSite", "LiveCollections", "HTTP1", "HTTPServer",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            path: "Sources/Demos/Text",
-            resources: [.embedInCode("Page")],
-            swiftSettings: strict
+        module(
+            "CollaborativeText",
+            ["DemoSite", "LiveCollections", "HTTP1", "HTTPServer", .grdb],
+            at: "Sources/Demos/Text",
+            embedding: ["Page"]
         ),
-        .target(
-            name: "Contacts",
-            dependencies: [
-                "DemoSite", "HTTP1", "HTTPServer", .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            path: "Sources/Demos/Contacts",
-            resources: [.embedInCode("Page")],
-            swiftSettings: strict
+        module(
+            "Contacts",
+            ["DemoSite", "HTTP1", "HTTPServer", .grdb],
+            at: "Sources/Demos/Contacts",
+            embedding: ["Page"]
         ),
-        .target(
-            name: "ToDo",
-            dependencies: [
-                "DemoSite", "HTTP1", "HTTPServer", .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            path: "Sources/Demos/ToDo",
-            resources: [.embedInCode("Page")],
-            swiftSettings: strict
+        module(
+            "ToDo",
+            ["DemoSite", "HTTP1", "HTTPServer", .grdb],
+            at: "Sources/Demos/ToDo",
+            embedding: ["Page"]
         ),
-        .target(
-            name: "Room",
-            dependencies: [
-                "DemoSite", "FanfareEncryption", "HTTP1", "HTTPServer",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            path: "Sources/Demos/Room",
-            resources: [.embedInCode("Page")],
-            swiftSettings: strict
+        module(
+            "Room",
+            ["DemoSite", "FanfareEncryption", "HTTP1", "HTTPServer", .grdb],
+            at: "Sources/Demos/Room",
+            embedding: ["Page"]
         ),
-        .executableTarget(
-            name: "fanfare-demos",
-            dependencies: [
+        program(
+            "fanfare-demos",
+            [
                 "DemoSite", "RealtimeTable", "Films", "CollaborativeText", "Contacts", "ToDo",
-                "Room",
-                "FanfareAPI", "Net",
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "Room", "FanfareAPI", "Net", .grdb, .argumentParser,
             ],
-            path: "Sources/Demos/Program",
-            swiftSettings: strict
+            at: "Sources/Demos/Program"
         ),
-        .executableTarget(
-            name: "demo-terminal",
-            dependencies: [
-                "FanfareClient", "FanfareAPI", "LiveCollections", "LiveQueries", "LiveRows",
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        program(
+            "demo-terminal",
+            [
+                "FanfareClient", "FanfareAPI", "LiveCollections", "LiveQueries", "LiveRows", .grdb,
+                .argumentParser,
             ],
-            path: "Sources/Demos/Terminal",
-            swiftSettings: strict
+            at: "Sources/Demos/Terminal"
         ),
 
         // Test support: a broker on a free port.
-        .target(
-            name: "TestBroker",
-            dependencies: [
-                "FanfareServer", "BrokerConfiguration", "FanfareAPI", "Net",
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            path: "Tests/TestBroker",
-            swiftSettings: strict
+        module(
+            "TestBroker",
+            ["FanfareServer", "BrokerConfiguration", "FanfareAPI", "Net", .logging],
+            at: "Tests/TestBroker"
         ),
         // The program `fanfare` as a process.
-        .target(
-            name: "TestProgram",
-            dependencies: ["TestPorts"],
-            path: "Tests/TestProgram",
-            swiftSettings: strict
-        ),
+        module("TestProgram", ["TestPorts"], at: "Tests/TestProgram"),
         // The site around a demo, without a socket.
-        .target(
-            name: "TestSite",
-            dependencies: [
-                "DemoSite", "FanfareAPI", "HTTP1", "HTTPServer",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            path: "Tests/TestSite",
-            swiftSettings: strict
+        module(
+            "TestSite",
+            ["DemoSite", "FanfareAPI", "HTTP1", "HTTPServer", .grdb],
+            at: "Tests/TestSite"
         ),
         // A scripted HTTP server.
-        .target(name: "TestHTTPServer", path: "Tests/TestHTTPServer", swiftSettings: strict),
+        module("TestHTTPServer", at: "Tests/TestHTTPServer"),
         // Files and certificates that are deleted after a test.
-        .target(
-            name: "TestFiles",
-            dependencies: ["Net"],
-            path: "Tests/TestFiles",
-            swiftSettings: strict
-        ),
+        module("TestFiles", ["Net"], at: "Tests/TestFiles"),
         // Ports for servers that are told their port.
-        .target(name: "TestPorts", path: "Tests/TestPorts", swiftSettings: strict),
+        module("TestPorts", at: "Tests/TestPorts"),
         // A Redis server of a test's own, and values as trees.
-        .target(
-            name: "TestRedis",
-            dependencies: ["RESP", "Net"],
-            path: "Tests/TestRedis",
-            swiftSettings: strict
-        ),
+        module("TestRedis", ["RESP", "Net"], at: "Tests/TestRedis"),
         // A Redis server in memory, whose scripts run in Lua.
-        .target(
-            name: "RedisModel",
-            dependencies: [
-                "RESP", "Digests", "Primitives", .target(name: "CLua", condition: onLinux),
-            ],
-            path: "Tests/RedisModel",
-            swiftSettings: strict
+        module(
+            "RedisModel",
+            ["RESP", "Digests", "Primitives", .onLinux("CLua")],
+            at: "Tests/RedisModel"
         ),
         // Seeded random numbers.
-        .target(name: "TestRandom", path: "Tests/TestRandom", swiftSettings: strict),
+        module("TestRandom", at: "Tests/TestRandom"),
         // A simulated network between a list's writer and its clients.
-        .target(
-            name: "ListSimulation",
-            dependencies: ["LiveCollections", "LiveRows", "TestRandom"],
-            path: "Tests/ListSimulation",
-            swiftSettings: strict
+        module(
+            "ListSimulation",
+            ["LiveCollections", "LiveRows", "TestRandom"],
+            at: "Tests/ListSimulation"
         ),
         // The fuzz targets, which the tests run over the seeds.
-        .target(
-            name: "FuzzTargets",
-            dependencies: [
+        module(
+            "FuzzTargets",
+            [
                 "WebSocket", "HTTP1", "RESP", "Redis", "PusherProtocol", "Primitives", "Broker",
                 "TestRandom",
             ],
-            path: "Tests/Fuzz/Targets",
-            swiftSettings: strict
+            at: "Tests/Fuzz/Targets"
         ),
-        .target(
-            name: "ServerFuzzTargets",
-            dependencies: [
+        module(
+            "ServerFuzzTargets",
+            [
                 "FuzzTargets", "FanfareServer", "BrokerConfiguration", "Simulation", "RedisModel",
                 "Redis", "RESP", "Net", "Archive", "Broker", "Digests", "PusherProtocol", "SQLite",
-                "WebSocket",
-                .product(name: "Logging", package: "swift-log"),
+                "WebSocket", .logging,
             ],
-            path: "Tests/Fuzz/Server",
-            swiftSettings: strict
+            at: "Tests/Fuzz/Server"
         ),
         // The simulated broker between its clients and backends.
-        .target(
-            name: "Simulation",
-            dependencies: [
+        module(
+            "Simulation",
+            [
                 "Shard", "Cluster", "Gateway", "FanfareServer", "BrokerConfiguration", "Archive",
                 "Broker", "HTTPServer", "Net", "CLinux", "WebSocket", "PusherProtocol", "Digests",
-                "TestRandom", "Redis", "RESP", "RedisModel", "Webhooks",
-                .product(name: "Logging", package: "swift-log"),
+                "TestRandom", "Redis", "RESP", "RedisModel", "Webhooks", .logging,
             ],
-            path: "Tests/Simulation",
-            swiftSettings: strict
+            at: "Tests/Simulation"
         ),
         // Clients of the Swift SDK for `make recovery`.
-        .executableTarget(
-            name: "recovery-subscribers",
-            dependencies: [
-                "FanfareClient", .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            path: "Tests/RecoverySubscribers",
-            swiftSettings: strict
+        program(
+            "recovery-subscribers",
+            ["FanfareClient", .argumentParser],
+            at: "Tests/RecoverySubscribers"
         ),
-        .executableTarget(
-            name: "fanfare-simulate",
-            dependencies: [
-                "Simulation", .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            path: "Tests/SimulationProgram",
-            swiftSettings: strict
+        program(
+            "fanfare-simulate",
+            ["Simulation", .argumentParser],
+            at: "Tests/SimulationProgram"
         ),
-        // The programs in the guides and in the documentation of the SDKs.
-        .testTarget(
-            name: "DocumentationTests",
-            dependencies: [
+        // The programs in the guides and in the documentation of the SDKs. The interfaces are read from the sources, not from
+        // the bundle.
+        tests(
+            "DocumentationTests",
+            [
                 "FanfareClient", "FanfareEncryption", "PusherSwift", "FanfareAPI", "FanfareTesting",
                 "FanfareStorage", "FanfareUI", "LiveRows", "LiveCollections", "LiveQueries",
-                "LiveTables",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "LiveTables", .grdb,
             ],
-            // Read from the sources, not from the bundle.
-            exclude: ["Interfaces"],
-            swiftSettings: strict
+            exclude: ["Interfaces"]
         ),
         // The tests of the modules.
-        .testTarget(
-            name: "PrimitivesTests",
-            dependencies: ["Primitives", "TestRandom"],
-            swiftSettings: strict
+        tests("PrimitivesTests", ["Primitives", "TestRandom"]),
+        tests("DigestsTests", ["Digests"]),
+        tests("WebSocketTests", ["WebSocket", "Primitives", "TestRandom"]),
+        tests("RESPTests", ["RESP", "TestRedis"]),
+        tests(
+            "RedisTests",
+            ["Redis", "RedisModel", "RESP", "Net", "TestPorts", "TestRandom", "TestRedis"]
         ),
-        .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: strict),
-        .testTarget(
-            name: "WebSocketTests",
-            dependencies: ["WebSocket", "Primitives", "TestRandom"],
-            swiftSettings: strict
+        tests("HTTP1Tests", ["HTTP1", "Primitives", "TestRandom"]),
+        tests("PusherProtocolTests", ["PusherProtocol", "Primitives", "Digests", "TestRandom"]),
+        tests("BrokerTests", ["Broker", "PusherProtocol", "TestRandom"]),
+        tests("NetTests", ["Net", "CLinux", "COpenSSL", "TestRandom"]),
+        tests("HTTPServerTests", ["HTTPServer", "HTTP1", "Net"]),
+        tests("HTTPClientTests", ["HTTPClient", "HTTP1", "Net", "TestHTTPServer"]),
+        tests(
+            "ArchiveTests",
+            ["Archive", "Broker", "PusherProtocol", "SQLite", "TestRandom", .logging]
         ),
-        .testTarget(
-            name: "RESPTests",
-            dependencies: ["RESP", "TestRedis"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "RedisTests",
-            dependencies: [
-                "Redis", "RedisModel", "RESP", "Net", "TestPorts", "TestRandom", "TestRedis",
-            ],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "HTTP1Tests",
-            dependencies: ["HTTP1", "Primitives", "TestRandom"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "PusherProtocolTests",
-            dependencies: ["PusherProtocol", "Primitives", "Digests", "TestRandom"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "BrokerTests",
-            dependencies: ["Broker", "PusherProtocol", "TestRandom"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "NetTests",
-            dependencies: ["Net", "CLinux", "COpenSSL", "TestRandom"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "HTTPServerTests",
-            dependencies: ["HTTPServer", "HTTP1", "Net"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "HTTPClientTests",
-            dependencies: ["HTTPClient", "HTTP1", "Net", "TestHTTPServer"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "ArchiveTests",
-            dependencies: [
-                "Archive", "Broker", "PusherProtocol", "SQLite", "TestRandom",
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "WebhooksTests",
-            dependencies: [
+        tests(
+            "WebhooksTests",
+            [
                 "Webhooks", "SQLite", "Broker", "PusherProtocol", "HTTPClient", "HTTPServer",
-                "HTTP1", "Net", "TestHTTPServer", "TestRandom",
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict
+                "HTTP1", "Net", "TestHTTPServer", "TestRandom", .grdb, .logging,
+            ]
         ),
-        .testTarget(
-            name: "ServerLogTests",
-            dependencies: [
-                "ServerLog", "Primitives", .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "BrokerConfigurationTests",
-            dependencies: [
+        tests("ServerLogTests", ["ServerLog", "Primitives", .logging]),
+        tests(
+            "BrokerConfigurationTests",
+            [
                 "BrokerConfiguration", "Broker", "PusherProtocol", "ServerLog", "Net", "WebSocket",
-                "Webhooks", "TestFiles",
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict
+                "Webhooks", "TestFiles", .logging,
+            ]
         ),
-        .testTarget(
-            name: "FanfareServerTests",
-            dependencies: [
+        tests(
+            "FanfareServerTests",
+            [
                 "Shard", "Cluster", "Gateway", "Observability", "BrokerAPI", "Console",
                 "FanfareServer", "BrokerConfiguration", "Simulation", "Webhooks", "Archive",
-                "SQLite", "BrowserClient", "Net", "HTTP1", "HTTPServer",
-                "WebSocket", "PusherProtocol", "Broker", "Digests", "TestFiles", "TestPorts",
-                "TestRandom", "TestRedis", "Redis", "RESP",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
-            ],
-            swiftSettings: strict
+                "SQLite", "BrowserClient", "Net", "HTTP1", "HTTPServer", "WebSocket",
+                "PusherProtocol", "Broker", "Digests", "TestFiles", "TestPorts", "TestRandom",
+                "TestRedis", "Redis", "RESP", .logging, .metrics,
+            ]
         ),
-        .testTarget(
-            name: "SimulationTests",
-            dependencies: ["Simulation", "fanfare-simulate"],
-            swiftSettings: strict
+        tests("SimulationTests", ["Simulation", "fanfare-simulate"]),
+        tests(
+            "FanfareClientTests",
+            [
+                "FanfareClient", "FanfareServer", "BrokerConfiguration", "Broker", "FanfareStorage",
+                "FanfareTesting", "FanfareAPI", "Net", "HTTP1", "HTTPServer", "HTTPClient",
+                "WebSocket", "PusherProtocol", "TestPorts", "TestRandom", .logging,
+            ]
         ),
-        .testTarget(
-            name: "FanfareClientTests",
-            dependencies: [
-                "FanfareClient", "FanfareServer", "BrokerConfiguration", "Broker",
-                "FanfareStorage", "FanfareTesting", "FanfareAPI", "Net", "HTTP1", "HTTPServer",
-                "HTTPClient", "WebSocket", "PusherProtocol", "TestPorts", "TestRandom",
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict
+        tests(
+            "FanfareEncryptionTests",
+            ["FanfareEncryption", "FanfareClient", "FanfareAPI", "PusherProtocol", "TestBroker"]
         ),
-        .testTarget(
-            name: "FanfareEncryptionTests",
-            dependencies: [
-                "FanfareEncryption", "FanfareClient", "FanfareAPI", "PusherProtocol", "TestBroker",
-            ],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "PusherSwiftTests",
-            dependencies: [
+        tests(
+            "PusherSwiftTests",
+            [
                 "PusherSwift", "FanfareClient", "FanfareTesting", "FanfareAPI", "FanfareEncryption",
                 "TestBroker", "HTTPServer", "HTTP1", "Net",
-            ],
-            swiftSettings: strict
+            ]
         ),
-        .testTarget(
-            name: "PusherSwiftMode5Tests",
-            dependencies: ["PusherSwift", "FanfareTesting", "FanfareAPI", "TestBroker"],
-            // The Swift language mode of apps written for the official SDK.
-            swiftSettings: [.swiftLanguageMode(.v5), .treatAllWarnings(as: .error)]
+        // The Swift language mode of apps written for the official SDK.
+        tests(
+            "PusherSwiftMode5Tests",
+            ["PusherSwift", "FanfareTesting", "FanfareAPI", "TestBroker"],
+            settings: [.swiftLanguageMode(.v5), .treatAllWarnings(as: .error)]
         ),
-        .testTarget(
-            name: "FanfareAPITests",
-            dependencies: [
+        tests(
+            "FanfareAPITests",
+            [
                 "FanfareAPI", "FanfareClient", "FanfareEncryption", "HTTPClient", "TestBroker",
                 "TestHTTPServer", "PusherProtocol", "Net",
-            ],
-            swiftSettings: strict
+            ]
         ),
-        .testTarget(
-            name: "FanfareStorageTests",
-            dependencies: [
-                "FanfareStorage", "FanfareOutbox", "FanfareClient", "FanfareTesting",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict
+        tests(
+            "FanfareStorageTests",
+            ["FanfareStorage", "FanfareOutbox", "FanfareClient", "FanfareTesting", .grdb]
         ),
-        .testTarget(
-            name: "LiveRowsTests",
-            dependencies: ["LiveRows", "TestRandom"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "FanfareTestingTests",
-            dependencies: ["FanfareTesting", "FanfareClient"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "LiveCollectionsTests",
-            dependencies: [
+        tests("LiveRowsTests", ["LiveRows", "TestRandom"]),
+        tests("FanfareTestingTests", ["FanfareTesting", "FanfareClient"]),
+        tests(
+            "LiveCollectionsTests",
+            [
                 "LiveCollections", "LiveRows", "ListSimulation", "FanfareClient", "FanfareAPI",
                 "FanfareTesting", "TestBroker", "TestRandom",
-            ],
-            swiftSettings: strict
+            ]
         ),
-        .testTarget(
-            name: "LiveQueriesTests",
-            dependencies: [
-                "LiveQueries", "LiveCollections", "LiveRows", "FanfareClient",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict
+        tests(
+            "LiveQueriesTests",
+            ["LiveQueries", "LiveCollections", "LiveRows", "FanfareClient", .grdb]
         ),
-        .testTarget(
-            name: "FanfareUITests",
-            dependencies: [
-                "FanfareUI", "FanfareClient", "FanfareTesting", "LiveCollections", "LiveRows",
-            ],
-            swiftSettings: strict
+        tests(
+            "FanfareUITests",
+            ["FanfareUI", "FanfareClient", "FanfareTesting", "LiveCollections", "LiveRows"]
         ),
-        .testTarget(
-            name: "LiveTablesTests",
-            dependencies: ["LiveTables", "LiveCollections", "LiveRows", "TestRandom"],
-            swiftSettings: strict
+        tests("LiveTablesTests", ["LiveTables", "LiveCollections", "LiveRows", "TestRandom"]),
+        tests(
+            "DemoSiteTests",
+            ["LiveRows", "DemoSite", "TestSite", "FanfareAPI", "PusherProtocol", "HTTP1", .grdb]
         ),
-        .testTarget(
-            name: "DemoSiteTests",
-            dependencies: [
-                "LiveRows", "DemoSite", "TestSite", "FanfareAPI", "PusherProtocol", "HTTP1",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict
+        tests(
+            "CollaborativeTextTests",
+            ["CollaborativeText", "DemoSite", "TestSite", "LiveCollections", "HTTP1", .grdb]
         ),
-        .testTarget(
-            name: "CollaborativeTextTests",
-            dependencies: [
-                "CollaborativeText", "DemoSite", "TestSite", "LiveCollections", "HTTP1",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict
+        tests(
+            "RealtimeTableTests",
+            ["LiveRows", "RealtimeTable", "DemoSite", "TestSite", "TestRandom", "HTTP1", .grdb]
         ),
-        .testTarget(
-            name: "RealtimeTableTests",
-            dependencies: [
-                "LiveRows", "RealtimeTable", "DemoSite", "TestSite", "TestRandom", "HTTP1",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict
+        tests("FilmsTests", ["LiveRows", "Films", "DemoSite", "TestSite", "HTTP1"]),
+        tests("ContactsTests", ["Contacts", "DemoSite", "TestSite", "HTTP1", .grdb]),
+        tests("ToDoTests", ["ToDo", "DemoSite", "TestSite", "HTTP1", .grdb]),
+        tests("RoomTests", ["Room", "DemoSite", "TestSite", "FanfareEncryption", "HTTP1", .grdb]),
+        tests("FuzzTests", ["FuzzTargets", "ServerFuzzTargets"], at: "Tests/Fuzz/Tests"),
+        tests(
+            "DemoTerminalTests",
+            ["demo-terminal", "FanfareClient", "LiveCollections", .grdb, .argumentParser]
         ),
-        .testTarget(
-            name: "FilmsTests",
-            dependencies: ["LiveRows", "Films", "DemoSite", "TestSite", "HTTP1"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "ContactsTests",
-            dependencies: [
-                "Contacts", "DemoSite", "TestSite", "HTTP1",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "ToDoTests",
-            dependencies: [
-                "ToDo", "DemoSite", "TestSite", "HTTP1",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "RoomTests",
-            dependencies: [
-                "Room", "DemoSite", "TestSite", "FanfareEncryption", "HTTP1",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "FuzzTests",
-            dependencies: ["FuzzTargets", "ServerFuzzTargets"],
-            path: "Tests/Fuzz/Tests",
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "DemoTerminalTests",
-            dependencies: [
-                "demo-terminal", "FanfareClient", "LiveCollections",
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "FanfareCommandTests",
-            dependencies: [
+        tests(
+            "FanfareCommandTests",
+            [
                 "fanfare", "CommandSupport", "TestProgram", "Cluster", "FanfareServer",
                 "BrokerConfiguration", "ServerLog", "FanfareClient", "FanfareEncryption",
                 "Webhooks", "Net", "HTTP1", "HTTPServer", "PusherProtocol", "TestRedis", "Archive",
                 "Broker",
-            ],
-            swiftSettings: strict
+            ]
         ),
-        .testTarget(
-            name: "FanfareBenchTests",
-            dependencies: [
+        tests(
+            "FanfareBenchTests",
+            [
                 "fanfare", "FanfareBench", "CommandSupport", "TestPorts", "TestProgram",
                 "FanfareServer", "BrokerConfiguration", "Broker", "Net", "HTTP1", "WebSocket",
-                "PusherProtocol",
-                .product(name: "Histogram", package: "hdrhistogram-swift"),
-            ],
-            swiftSettings: strict
+                "PusherProtocol", .histogram,
+            ]
         ),
     ]
 )
@@ -849,17 +574,11 @@ let package = Package(
 // The programs of `make fuzz` link the fuzzer's own `main`: only a build with `-sanitize=fuzzer` has one.
 if Context.environment["FANFARE_FUZZ"] != nil {
     package.targets += [
-        .executableTarget(
-            name: "fanfare-fuzz",
-            dependencies: ["FuzzTargets"],
-            path: "Tests/Fuzz/Program",
-            swiftSettings: strict
-        ),
-        .executableTarget(
-            name: "fanfare-fuzz-server",
-            dependencies: ["ServerFuzzTargets", "FuzzTargets"],
-            path: "Tests/Fuzz/ServerProgram",
-            swiftSettings: strict
+        program("fanfare-fuzz", ["FuzzTargets"], at: "Tests/Fuzz/Program"),
+        program(
+            "fanfare-fuzz-server",
+            ["ServerFuzzTargets", "FuzzTargets"],
+            at: "Tests/Fuzz/ServerProgram"
         ),
     ]
 }

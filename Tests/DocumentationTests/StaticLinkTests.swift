@@ -19,15 +19,12 @@ import Testing
             encoding: .utf8
         )
         var targets: [String: Target] = [:]
-        let starts = #/\n        \.(?:target|executableTarget)\(/#
+        let starts = #/\n        (?:module|program|tests)\(/#
         for text in package.split(separator: starts).dropFirst() {
-            // The next target of another kind ends this one.
-            let text = text.prefix(
-                upTo: text.firstRange(of: "\n        .")?.lowerBound ?? text.endIndex
-            )
-            guard let name = text.firstMatch(of: #/name: "([^"]+)"/#)?.1 else { continue }
-            let path = text.firstMatch(of: #/path: "([^"]+)"/#)?.1 ?? "Sources/\(name)"
-            let list = text.firstRange(of: "dependencies: [").map { text[$0.upperBound...] } ?? ""
+            guard let name = text.firstMatch(of: #/"([^"]+)"/#)?.1 else { continue }
+            let path = text.firstMatch(of: #/at: "([^"]+)"/#)?.1 ?? "Sources/\(name)"
+            // The names of folders follow the dependencies, with a label.
+            let list = text.firstMatch(of: #/"[^"]+",\s+\[([^\]]*)\]/#)?.1 ?? ""
             targets[String(name)] = Target(
                 name: String(name),
                 path: String(path),

@@ -15,7 +15,7 @@ cd "$(dirname "$0")/../.."
 source config/scripts/groups.sh
 
 read -ra sanitizers <<<"${SANITIZER:-thread address}"
-mapfile -t modules < <(grep -oE 'name: "[A-Za-z0-9]+Tests"' Package.swift | cut -d'"' -f2 | sort -u)
+mapfile -t modules < <(grep -oE '^ +(tests\()?"[A-Za-z0-9]+Tests"' Package.swift | cut -d'"' -f2 | sort -u)
 if [ -n "${MODULES:-}" ]; then read -ra modules <<<"$MODULES"; fi
 
 # A simulation is one thread, ten to thirty times slower here: fewer seeds, and every injected bug.
