@@ -56,8 +56,9 @@ struct AppSessions: Sendable {
         return (uses[addressDigest]?.byteCount ?? 0) + size <= byteCountMax / 4
     }
 
-    /// Called when a session is parked or shared.
-    mutating func park(_ key: SessionKey, at now: Int64) {
+    /// Stores a session that is parked or shared since `now`, and expires from then on.
+    mutating func park(_ session: SessionHome.Session, _ key: SessionKey, at now: Int64) {
+        self[key] = session
         parkings.append((key, now))
         guard parkings.count > 2 * sessions.count + 64 else { return }
         parkings = parkings.filter { sessions[$0.key]?.parkedSince == $0.time }

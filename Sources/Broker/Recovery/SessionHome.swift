@@ -91,9 +91,9 @@ public struct SessionHome: Sendable {
         switch session.state {
         case .shared:
             session.state = .shared(since: moment.now)
-            sessions.park(key, at: moment.now)
+            sessions.park(session, key, at: moment.now)
             note(claim.address)
-            effects = [.answer(.shared, claim.address, to: claim.socketID)]
+            return [.answer(.shared, claim.address, to: claim.socketID)]
         case .parked(_, let cursors):
             effects = [
                 .answer(.owned(session.resumption(cursors)), claim.address, to: claim.socketID)
@@ -135,7 +135,7 @@ public struct SessionHome: Sendable {
                 session.mayLackCursors = true
                 effects = [.limitMet(.sessionBytes, of: app)]
             }
-            apps[app]?.park(key, at: now)
+            apps[app]?.park(session, key, at: now)
             note(handover.address)
         case .yielding(handover.socketID, let next):
             session.take(handover)
@@ -143,9 +143,9 @@ public struct SessionHome: Sendable {
             effects = [.answer(answer, handover.address, to: next.socketID)]
             session.remember(next.socketID)
             session.state = .owned(next)
-        default: return []
+            apps[app]?[key] = session
+        default: break
         }
-        apps[app]?[key] = session
         return effects
     }
 
@@ -155,7 +155,7 @@ public struct SessionHome: Sendable {
         _ address: SessionAddress,
         at now: Int64
     ) -> [Effect] {
-        guard let session = apps[address.app]?[address.key] else { return [] }
+        guard var session = apps[address.app]?[address.key] else { return [] }
         var effects = [Effect.tellShared(address, socketID)]
         switch session.state {
         case .shared, .parked: break
@@ -164,8 +164,8 @@ public struct SessionHome: Sendable {
             effects.append(.tellShared(address, former))
             effects.append(.answer(.shared, address, to: next.socketID))
         }
-        apps[address.app]?[address.key]?.state = .shared(since: now)
-        apps[address.app]?.park(address.key, at: now)
+        session.state = .shared(since: now)
+        apps[address.app]?.park(session, address.key, at: now)
         note(address)
         return effects
     }

@@ -117,8 +117,7 @@ extension SessionHome {
         session.answersPings = stored.answersPings
         session.state =
             stored.state == .shared ? .shared(since: since) : .parked(since: since, stored.cursors)
-        apps[app, default: AppSessions()][key] = session
-        apps[app]?.park(key, at: since)
+        apps[app, default: AppSessions()].park(session, key, at: since)
     }
 }
 

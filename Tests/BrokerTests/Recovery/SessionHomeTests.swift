@@ -176,6 +176,19 @@ import Testing
         #expect(home.home.isEmpty)
     }
 
+    @Test("A session expires however often its client was here before")
+    func expires() throws {
+        let model = SessionHomeModel()
+        for time in 1...200 as ClosedRange<Int64> {
+            _ = model.claim(UInt64(time), at: time)
+            try model.handOver(UInt64(time), at: time)
+            let parked = model.home
+            model.expire(at: time + 300)
+            #expect(model.home.count == 0, "parked \(time) times")
+            model.home = parked
+        }
+    }
+
     @Test("Above the limit the longest parked goes; with none, a new one has no recovery")
     func evicts() throws {
         let home = SessionHomeModel()
