@@ -64,7 +64,7 @@ final class ChannelMembers {
         switch arrival {
         case .refused:
             for subscription in remote.takeJoining(member.id) ?? [] {
-                shared.channels.sendRefusal(
+                shared.service.sendRefusal(
                     of: subscription.request,
                     at: remote.address,
                     .full(remote.address.name, membersMax: membersMax(of: remote))
@@ -120,7 +120,7 @@ final class ChannelMembers {
 
     /// Whether a user has a connection of this node on a channel, or one that waits to be granted.
     func isPresent(_ user: UserID, on remote: RemoteChannel) -> Bool {
-        shared.channels.table[remote.address]?.home.presence.contains(user) == true
+        shared.service.table[remote.address]?.home.presence.contains(user) == true
             || remote.hasPending(user)
     }
 
@@ -160,7 +160,7 @@ final class ChannelMembers {
     func joinAgain(_ remote: RemoteChannel) {
         remote.setHasJoinedAgain(true)
         let membersMax = max(membersMax(of: remote), 1)
-        for member in shared.channels.table[remote.address]?.home.presence.members ?? [] {
+        for member in shared.service.table[remote.address]?.home.presence.members ?? [] {
             remote.joined.insert(member.id)
             let call = arrival(of: member, on: remote, membersMax: membersMax)
             shared.partitions.send(call, to: remote.partition, as: UnawaitedCall())

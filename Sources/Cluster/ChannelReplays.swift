@@ -16,7 +16,7 @@ final class ChannelReplays {
     init(_ shared: SharedChannels) { self.shared = shared }
 
     var remotes: RemoteChannels { shared.remotes }
-    var channels: ChannelService { shared.channels }
+    var service: ChannelService { shared.service }
     var context: ShardContext { shared.context }
 
     /// The maximum number of attempts to read what a client has missed; after these it is notified of a gap.
@@ -29,7 +29,7 @@ final class ChannelReplays {
         let address = remote.address
         guard let position = remote.position, subscription.attempts < Self.replayAttemptsMax,
             let app = context.registry.apps[address.app], app.recovery.isEnabled,
-            let index = channels.state.streams.index(of: address)
+            let index = service.state.streams.index(of: address)
         else { return false }
         if readFormer(subscription, on: remote, app) { return true }
         var request = subscription.position
@@ -38,7 +38,7 @@ final class ChannelReplays {
         } else if let position = request?.position {
             request?.position = app.position(issuedAs: position, on: address.name)
         }
-        let missing = channels.state.streams[index].missingMessages(for: request, app.recovery)
+        let missing = service.state.streams[index].missingMessages(for: request, app.recovery)
         guard let missing else { return false }
         var subscription = subscription
         subscription.attempts += 1
@@ -129,8 +129,8 @@ final class ChannelReplays {
         // A stream that has ended meanwhile cannot be replayed, nor a part of what was missed.
         let isUsable = !isTooMuch && remote.position?.stream == missed.last.stream
         var messages = isUsable ? missed.messages.withoutHole : []
-        if let app, let index = channels.state.streams.index(of: remote.address) {
-            let stream = channels.state.streams[index]
+        if let app, let index = service.state.streams.index(of: remote.address) {
+            let stream = service.state.streams[index]
             var oldest = shared.rules.keptSince(at: remote.address)
             if let ageMax = stream.missingMessages(for: subscription.position, app.recovery)?.ageMax
             {

@@ -254,10 +254,10 @@ extension ClusterHome: ChannelAuthority {
     }
 
     func appsWereReplaced(_ former: AppRegistry) {
-        channels.channels.state.replaceSettings(of: context.registry.apps.all)
+        channels.service.state.replaceSettings(of: context.registry.apps.all)
     }
 
-    func dispatch() -> Bool { publisher.sendMessages() }
+    func dispatch() -> Bool { publisher.dispatch() }
 
     var tableSizes: [(table: String, count: Int)] {
         [("messages that wait for Redis", publisher.waitingCount)]

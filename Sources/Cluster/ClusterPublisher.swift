@@ -12,17 +12,17 @@ final class ClusterPublisher {
     private let shares: KeptShares
     private let remotes: RemoteChannels
     // The service owns this object.
-    unowned let channels: ChannelService
+    unowned let service: ChannelService
 
     init(
         _ partitions: Partitions,
         _ rules: SharedRules,
         _ shares: KeptShares,
         _ remotes: RemoteChannels,
-        _ channels: ChannelService
+        _ service: ChannelService
     ) {
         (self.partitions, self.rules, self.shares) = (partitions, rules, shares)
-        (self.remotes, self.channels) = (remotes, channels)
+        (self.remotes, self.service) = (remotes, service)
     }
 
     var context: ShardContext { partitions.context }
@@ -95,8 +95,8 @@ final class ClusterPublisher {
     ) -> Int {
         guard let rule else { return 0 }
         var mean = messageLength
-        if let index = channels.state.streams.index(of: address) {
-            let stream = channels.state.streams[index]
+        if let index = service.state.streams.index(of: address) {
+            let stream = service.state.streams[index]
             if stream.retainedCount > 0 { mean = stream.retainedByteCount / stream.retainedCount }
         }
         return min(rule.messagesMax, max(1, rule.bytesMax / max(mean, 1)))
@@ -183,7 +183,7 @@ final class ClusterPublisher {
 
     /// Sends the messages of a turn, and returns whether there were any.
     @discardableResult
-    func sendMessages() -> Bool {
+    func dispatch() -> Bool {
         var wereAny = false
         for store in partitions.stores {
             if sendMessages(to: store) { wereAny = true }

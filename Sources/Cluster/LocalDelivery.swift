@@ -7,11 +7,11 @@ import Shard
 final class LocalDelivery {
     private let remotes: RemoteChannels
     // The service owns this object.
-    private unowned let channels: ChannelService
+    private unowned let service: ChannelService
     private let context: ShardContext
 
-    init(_ remotes: RemoteChannels, _ channels: ChannelService) {
-        (self.remotes, self.channels, context) = (remotes, channels, channels.context)
+    init(_ remotes: RemoteChannels, _ service: ChannelService) {
+        (self.remotes, self.service, context) = (remotes, service, service.context)
     }
 
     /// Forwards a message that follows the last one.
@@ -21,32 +21,32 @@ final class LocalDelivery {
         on remote: RemoteChannel
     ) {
         let address = remote.address
-        let channel = channels.table[address]
+        let channel = service.table[address]
         let message = ChannelMessage(text: text, serial: announcement.serial)
         let except = announcement.except.flatMap { SocketID($0) }
         if announcement.serial != 0 {
             remote.position?.serial = announcement.serial
-            let stream = channel?.home.stream ?? channels.state.streams.index(of: address)
+            let stream = channel?.home.stream ?? service.state.streams.index(of: address)
             if let stream {
-                channels.keep(message.envelope, on: address, except: except, in: stream)
+                service.keep(message.envelope, on: address, except: except, in: stream)
             }
         }
         guard let channel else { return }
-        channels.distribute(message, on: channel, at: address, except: except)
+        service.distribute(message, on: channel, at: address, except: except)
     }
 
     /// Sends a notice to all subscribers of this node, in order with the channel's events.
     ///
     /// Membership notices may wait for others on a large channel.
     func announce(_ notice: ServerMessage, on remote: RemoteChannel, isOfMembers: Bool = false) {
-        guard let channel = channels.table[remote.address] else { return }
+        guard let channel = service.table[remote.address] else { return }
         let isLarge =
             isOfMembers
             && remote.members.members.count > context.settings.smallPresenceChannelMax
         let app = isLarge ? context.registry.apps[remote.address.app] : nil
         let delayMax = UInt16(clamping: app?.features.presenceNoticeDelay ?? 0)
         let message = ChannelMessage(notice, delayMax: delayMax)
-        channels.distribute(message, on: channel, at: remote.address, except: nil)
+        service.distribute(message, on: channel, at: remote.address, except: nil)
     }
 
     /// Continues a channel in a stream that begins.
@@ -77,13 +77,13 @@ final class LocalDelivery {
     /// Notifies the clients that track a channel that it continues in another stream.
     func restart(_ remote: RemoteChannel, _ continuity: SubscriptionStart.Continuity) {
         guard let start = start(of: remote, continuity) else { return }
-        let (address, channel) = (remote.address, channels.table[remote.address])
+        let (address, channel) = (remote.address, service.table[remote.address])
         guard let channel else { return }
         let members = remote.members.members
         for shard in channel.home.subscribers.otherShards {
             context.links.send(.restarted(address, start, members: members), to: shard)
         }
-        channels.restart(address, at: start, members: members)
+        service.restart(address, at: start, members: members)
     }
 
     /// The position of the clients of a channel, as reported to them.
@@ -105,18 +105,18 @@ final class LocalDelivery {
     ///   - start: Where those that track it continue; `nil` to close all.
     func endSubscriptions(to remote: RemoteChannel, _ start: SubscriptionStart?) {
         let address = remote.address
-        guard let channel = channels.table[address] else { return }
+        guard let channel = service.table[address] else { return }
         for shard in channel.home.subscribers.otherShards {
             let members = remote.members.members
             context.links.send(.lost(address, start, members: members), to: shard)
         }
-        channels.lose(address, start, members: remote.members.members)
+        service.lose(address, start, members: remote.members.members)
     }
 
     /// Closes the client of a subscription that cannot be granted.
     func close(_ request: SubscriptionRequest) {
         guard request.shard != context.shard else {
-            return channels.reconnects.append(request.socketID)
+            return service.reconnects.append(request.socketID)
         }
         context.links.send(.reconnect(request.socketID), to: request.shard)
     }

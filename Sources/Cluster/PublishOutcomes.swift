@@ -111,7 +111,7 @@ extension ClusterPublisher {
     }
 
     private func report(_ outcome: PendingTrigger.Outcome, of message: OutgoingMessage) {
-        channels.settle(message.proposal, outcome, at: message.address)
+        service.settle(message.proposal, outcome, at: message.address)
     }
 
     // MARK: - Connections and partitions that are lost

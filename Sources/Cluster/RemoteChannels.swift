@@ -7,15 +7,15 @@ import Shard
 final class RemoteChannels {
     let partitions: Partitions
     // The service owns this object.
-    private unowned let channels: ChannelService
+    private unowned let service: ChannelService
     private var table = SegmentedDictionary<ChannelAddress, RemoteChannel>()
     /// The same by the names of their pub/sub channels.
     private(set) var topics = SegmentedDictionary<String, RemoteChannel>()
     /// The number of channels to which the node is attached.
     private(set) var attachedCount = 0
 
-    init(_ partitions: Partitions, _ channels: ChannelService) {
-        (self.partitions, self.channels) = (partitions, channels)
+    init(_ partitions: Partitions, _ service: ChannelService) {
+        (self.partitions, self.service) = (partitions, service)
     }
 
     subscript(address: ChannelAddress) -> RemoteChannel? { table[address] }
@@ -31,7 +31,7 @@ final class RemoteChannels {
 
     /// The number of subscriptions of the node's connections, including the waiting ones.
     func subscriptionCount(of remote: RemoteChannel) -> Int {
-        (channels.table[remote.address]?.home.subscribers.total ?? 0)
+        (service.table[remote.address]?.home.subscribers.total ?? 0)
             + remote.waiting.count + remote.joining.count + remote.replaying.count
     }
 
@@ -59,7 +59,7 @@ final class RemoteChannels {
         if remote.place < partition.channels.count {
             partition.channels[remote.place].place = remote.place
         }
-        channels.state.unfollow(remote.address)
+        service.state.unfollow(remote.address)
     }
 
     /// Records the number of a channel's subscriptions that Redis has counted.
@@ -98,7 +98,7 @@ final class RemoteChannels {
     /// Follows the channel's stream again, if it was forgotten while the channel was vacant.
     func keepStream(of remote: RemoteChannel) {
         guard let position = remote.position,
-            channels.state.streams.index(of: remote.address) == nil
+            service.state.streams.index(of: remote.address) == nil
         else { return }
         setPosition(position, of: remote)
     }
@@ -114,15 +114,15 @@ final class RemoteChannels {
             partition.newestStream = max(partition.newestStream, stream)
         }
         let context = partitions.context
-        let channel = channels.table[address]
+        let channel = service.table[address]
         guard let position, let app = context.registry.apps[address.app], app.recovery.isEnabled,
             let known = ChannelPosition(position)
         else {
             channel?.home.stream = nil
-            return channels.state.unfollow(address)
+            return service.state.unfollow(address)
         }
         let isVacant = channel?.home.isVacant ?? true
-        let stream = channels.state.follow(
+        let stream = service.state.follow(
             address,
             at: known,
             app.recovery,

@@ -14,7 +14,7 @@ final class SharedChannels {
     let partitions: Partitions
     let rules: SharedRules
     // The service owns this object.
-    unowned let channels: ChannelService
+    unowned let service: ChannelService
     let remotes: RemoteChannels
     let delivery: LocalDelivery
     private(set) lazy var members = ChannelMembers(self)
@@ -31,10 +31,10 @@ final class SharedChannels {
     lazy var counting = DelayedWork(on: context.reactor) { [unowned self] in countSubscriptions() }
     lazy var leaving = DelayedWork(on: context.reactor) { [unowned self] in leaveVacantTopics() }
 
-    init(_ partitions: Partitions, _ rules: SharedRules, _ channels: ChannelService) {
-        (self.partitions, self.rules, self.channels) = (partitions, rules, channels)
-        remotes = RemoteChannels(partitions, channels)
-        delivery = LocalDelivery(remotes, channels)
+    init(_ partitions: Partitions, _ rules: SharedRules, _ service: ChannelService) {
+        (self.partitions, self.rules, self.service) = (partitions, rules, service)
+        remotes = RemoteChannels(partitions, service)
+        delivery = LocalDelivery(remotes, service)
     }
 
     var context: ShardContext { partitions.context }

@@ -14,7 +14,7 @@ extension SharedChannels {
     /// It waits for the node to be attached to the channel, or for messages that are no longer in memory.
     func subscribe(_ subscription: PendingSubscription, to address: ChannelAddress) {
         let (request, position) = (subscription.request, subscription.position)
-        guard !channels.refuses(request, to: address, from: position) else {
+        guard !service.refuseIfOverLimit(request, to: address, from: position) else {
             return countChanged(at: address)
         }
         // The console's page shows only this node.
@@ -42,13 +42,13 @@ extension SharedChannels {
         behind missed: ArchivedMessages = ArchivedMessages()
     ) {
         let (request, position) = (subscription.request, subscription.position)
-        let channel = channels.table.open(address)
-        if channel.home.isVacant { channels.table.becameOccupied(address) }
+        let channel = service.table.open(address)
+        if channel.home.isVacant { service.table.becameOccupied(address) }
         let effects = channel.home.admit(
             Subscriber(request, as: subscription.member, from: position),
             to: address,
-            of: channels.app(of: address, isTracked: position != nil),
-            sharing: &channels.state,
+            of: service.app(of: address, isTracked: position != nil),
+            sharing: &service.state,
             behind: missed,
             at: context.milliseconds
         )
@@ -56,7 +56,7 @@ extension SharedChannels {
         for effect in effects {
             switch effect {
             case .grant(let grant):
-                channels.send(
+                service.send(
                     grant,
                     for: request,
                     of: channel,
@@ -66,10 +66,10 @@ extension SharedChannels {
                 )
             // The copies of this node have no cached event.
             case .notify(.cacheMiss) where remote?.cached != nil: break
-            default: channels.perform([effect], on: channel, at: address, for: request)
+            default: service.perform([effect], on: channel, at: address, for: request)
             }
         }
-        channels.startTimers()
+        service.startTimers()
         // It knows no count yet.
         remote?.toldTotal = nil
         countChanged(at: address)
@@ -87,11 +87,11 @@ extension SharedChannels {
             id,
             from: shard,
             at: address,
-            sharing: &channels.state,
+            sharing: &service.state,
             now: context.milliseconds
         )
         context.notify(.subscriptions, on: address, .unsubscribed(id))
-        if wasSubscribed, channel.home.isVacant { channels.table.becameVacant(address) }
+        if wasSubscribed, channel.home.isVacant { service.table.becameVacant(address) }
         if let limit { context.limitMet(limit, of: address.app) }
         if let departed, let remote = remotes[address] { members.leaveIfAbsent(departed, remote) }
         countChanged(at: address)

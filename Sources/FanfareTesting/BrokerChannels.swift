@@ -73,7 +73,7 @@ extension BrokerState {
         _ connection: Int,
         request: UInt32
     ) {
-        let isTracked = grant.isTracked
+        let isTracked = grant.hasPosition
         guard
             sessions[connection]?.granted(name, request: request, isTracked: isTracked) == true
         else { return }

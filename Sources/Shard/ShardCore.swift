@@ -83,11 +83,11 @@ package final class ShardCore: TimerTarget {
         channels.authority.dispatch()
         // Before this shard's own fan-out, so that the other shards start theirs at the same time.
         context.links.dispatch(assists: context.reactor.wasIdle)
-        flush()
+        endTurn()
     }
 
     /// Writes to streams and groups, and sends the resulting messages to the other shards.
-    private func flush() {
+    private func endTurn() {
         context.reactor.flush()
         context.reactor.relieveTargets()
         channels.turnEnded()
@@ -120,7 +120,7 @@ package final class ShardCore: TimerTarget {
         channels.authority.dispatch()
         context.links.dispatch()
         guard context.reactor.groupSendCount <= Self.assistedSendsMax else { return true }
-        flush()
+        endTurn()
         return hasWork || context.reactor.needsThread
     }
 

@@ -43,8 +43,8 @@ public struct ChannelHome: Sendable {
         public let opening: Opening
         /// Where the subscription begins, if the client tracks its position or gets earlier messages.
         public let replay: Replay?
-        /// Whether the client tracks its position.
-        public let isTracked: Bool
+        /// Whether the subscription has a position: kept by the client, or for its session token by the broker.
+        public let hasPosition: Bool
     }
 
     /// The number of subscribers, by shard.
@@ -166,7 +166,7 @@ public struct ChannelHome: Sendable {
             members: presence.members,
             opening: opening,
             replay: replay,
-            isTracked: subscriber.position != nil && replay != nil
+            hasPosition: subscriber.position != nil && replay != nil
         )
         effects.append(.grant(grant))
     }
@@ -343,7 +343,7 @@ public struct ChannelHome: Sendable {
         return replay
     }
 
-    /// The form of a position for the client; a client that continues from its own position keeps that form.
+    /// The form of a position for the client, which is the position itself unless it begins where the client joined; a client that continues from its own position keeps that form.
     private func issued(
         _ position: ChannelPosition,
         to subscriber: Subscriber,

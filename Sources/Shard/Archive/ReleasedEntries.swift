@@ -34,7 +34,7 @@ extension StoredChannels {
 
     /// Sends a written message to all subscribers, and answers its publisher.
     private func release(_ message: CommitQueue.Message, at address: ChannelAddress) {
-        let outcome = local.complete(
+        let outcome = local.recordAndDistribute(
             message.proposal.event,
             message.sent,
             in: message.stream,

@@ -47,7 +47,7 @@ final class StoredChannels: ChannelAuthority {
                 return nil
             }
         }
-        return local.publish(event, in: stream, on: channel, at: address)
+        return local.number(event, in: stream, on: channel, at: address)
     }
 
     private func isNumbered(_ event: ProposedEvent, on channel: Channel?) -> Bool {
@@ -61,7 +61,7 @@ final class StoredChannels: ChannelAuthority {
         as member: Member?,
         from position: PositionRequest?
     ) {
-        guard !channels.refuses(request, to: address, from: position) else { return }
+        guard !channels.refuseIfOverLimit(request, to: address, from: position) else { return }
         let stream = openStored(at: address, by: position)
         guard !commits.mustWait(at: address) else {
             return commits.append(.subscribe(request, member, position), on: address)

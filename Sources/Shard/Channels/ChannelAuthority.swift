@@ -14,7 +14,7 @@ package protocol ChannelAuthority: AnyObject {
     ///   - event: The event.
     ///   - channel: The channel; `nil` if it has no subscribers.
     ///   - address: Its address.
-    ///   - publisher: Makes the publisher, if the outcome follows later.
+    ///   - publisher: Makes the publisher, and so its request wait; called once if the outcome follows later, else never.
     /// - Returns: The outcome, if it is known at once; otherwise the publisher gets it later.
     func publish(
         _ event: ProposedEvent,

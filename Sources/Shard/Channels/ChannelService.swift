@@ -117,7 +117,7 @@ package final class ChannelService: TimerTarget {
         shared: Grant.CachedOpening? = nil,
         members: [Member]? = nil
     ) {
-        if grant.isTracked, case .gap(let gap) = grant.replay?.start.continuity {
+        if grant.hasPosition, case .gap(let gap) = grant.replay?.start.continuity {
             context.notify(.gaps, of: address.app, .gapTold(request.socketID, address, gap))
         }
         let grant = Grant(grant, on: address.name, shared: shared, members: members)

@@ -22,7 +22,7 @@ final class LocalChannels: ChannelAuthority {
         guard case .publish(let stream) = decision else {
             return decision.outcome(of: event, on: address.name)
         }
-        return publish(event, in: stream, on: channel, at: address)
+        return number(event, in: stream, on: channel, at: address)
     }
 
     /// Decides on an event; most need no lookup of the app.
@@ -49,8 +49,8 @@ final class LocalChannels: ChannelAuthority {
         return vacant.decide(on: event, at: address, of: app, sharing: &channels.state, now: now)
     }
 
-    /// Publishes an event in a stream; `nil` if it is not numbered.
-    func publish(
+    /// Publishes an event as the next message of a stream; of none, if the event is not numbered.
+    func number(
         _ event: ProposedEvent,
         in stream: Int?,
         on channel: Channel?,
@@ -61,13 +61,14 @@ final class LocalChannels: ChannelAuthority {
             let serial = stream.map { channels.state.streams.nextSerial($0) } ?? 0
             message = ChannelMessage(event, channel: address.name, serial: serial)
         }
-        return complete(event, message, in: stream, on: channel, at: address)
+        return recordAndDistribute(event, message, in: stream, on: channel, at: address)
     }
 
     /// Records an event that has its place in the channel's order, and sends it to the shards with subscribers.
     ///
-    /// `time` is when the event got its serial; `nil` for now.
-    func complete(
+    /// Of a stored channel this follows when the archive has written it; `time` is when the event got its serial, `nil`
+    /// for now.
+    func recordAndDistribute(
         _ event: ProposedEvent,
         _ message: ChannelMessage?,
         in stream: Int?,
@@ -114,7 +115,7 @@ final class LocalChannels: ChannelAuthority {
         as member: Member?,
         from position: PositionRequest?
     ) {
-        guard !channels.refuses(request, to: address, from: position) else { return }
+        guard !channels.refuseIfOverLimit(request, to: address, from: position) else { return }
         add(request, to: address, as: member, from: position)
     }
 

@@ -73,7 +73,7 @@ struct ReplayThrottle {
     // MARK: - Requests
 
     /// Adds a request to the end of the queue, unless it may be sent at once, and returns whether it waits.
-    mutating func holds(_ request: Request) -> Bool {
+    mutating func queueIfFull(_ request: Request) -> Bool {
         let key = Key(request.subscription.socketID, request.address.name)
         guard !waiting.isEmpty || !hasRoom else {
             pending.insert(key)
@@ -151,8 +151,8 @@ struct ReplayThrottle {
 }
 
 extension ChannelService {
-    /// Whether a subscription has to wait, because it may get a replay and too many are unsent.
-    func throttles(
+    /// Makes a subscription wait if it may get a replay and too many are unsent; returns whether it waits.
+    func queueIfThrottled(
         _ request: SubscriptionRequest,
         to address: ChannelAddress,
         as member: Member?,
@@ -168,7 +168,7 @@ extension ChannelService {
             position: position,
             subscription: request
         )
-        guard throttle.holds(request) else { return false }
+        guard throttle.queueIfFull(request) else { return false }
         startTimers()
         return true
     }

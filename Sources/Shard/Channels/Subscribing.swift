@@ -21,7 +21,7 @@ extension ChannelService {
             addressDigest: connection.addressDigest
         )
         if position != nil || context.registry.replaysOpenings,
-            throttles(request, to: address, as: member, from: position, of: connection.app)
+            queueIfThrottled(request, to: address, as: member, from: position, of: connection.app)
         {
             return
         }
@@ -49,7 +49,7 @@ extension ChannelService {
 
     /// At the home: refuses the subscription of a client that may not begin the channel's stream; returns whether it
     /// does so.
-    package func refuses(
+    package func refuseIfOverLimit(
         _ request: SubscriptionRequest,
         to address: ChannelAddress,
         from position: PositionRequest?

@@ -184,9 +184,10 @@ package final class Connection {
     ///
     /// Returns whether the request is still pending.
     func granted(_ channel: ChannelName, _ grant: Grant, request: UInt32) -> Bool {
-        guard !isClosing, session.granted(channel, request: request, isTracked: grant.isTracked)
+        guard !isClosing, session.granted(channel, request: request, isTracked: grant.hasPosition)
         else { return false }
         switch grant {
+        // The broker keeps the position, for the client's session token.
         case .tracked(let replay, let members, let cached) where !session.tracks(channel):
             acknowledge(channel, replay, members: members, cached: cached)
         case .live(let members) where session.hasToken:

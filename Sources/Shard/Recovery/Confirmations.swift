@@ -82,7 +82,9 @@ final class Confirmations: TimerTarget {
     /// Called when a grant was written to a client that has something to confirm.
     func granted(_ connection: Connection) { grants.append(connection) }
 
-    /// Asks the clients that got the last of their grants in this turn, so that the ping shares the send of the grants.
+    /// Asks the clients that got the last of their grants in this turn.
+    ///
+    /// The ping shares the send of grants that came from other shards.
     func askBehindGrants() {
         guard !grants.isEmpty else { return }
         for connection in exchange(&grants, with: []) {

@@ -21,7 +21,7 @@ private final class Gate {
                 number: request
             )
         )
-        return throttle.holds(request)
+        return throttle.queueIfFull(request)
     }
 
     /// The connections whose requests may be sent.
