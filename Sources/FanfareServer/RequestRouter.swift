@@ -69,13 +69,13 @@ final class RequestRouter: HTTPResponder {
     func idleConnectionClosed() { core.context.limitMet(.requestIdleTime) }
 
     func decide(on head: RequestHead, of stream: Stream?) -> HTTPDecision {
-        // RFC 9110 §7.8: an upgrade to another protocol may be ignored. Some HTTP clients offer HTTP/2 (h2c) with every
-        // first request.
-        guard head.isUpgrade(to: "websocket") else {
-            return console?.decide(on: head, of: stream) ?? browserFiles.decide(on: head)
-                ?? api.decide(on: head, of: stream)
+        if head.isUpgrade(to: "websocket") {
+            return head.hasContent ? .answer(gateway.refusalOfContent(head)) : .accept(self)
         }
-        return head.hasContent ? .answer(gateway.refusalOfContent(head)) : .accept(self)
+        // RFC 9110 §7.8: an upgrade to another protocol may be ignored. Some HTTP clients offer HTTP/2 (h2c) with every
+        // first request. The console and the browser files return `nil` for what is not theirs.
+        return console?.decide(on: head, of: stream) ?? browserFiles.decide(on: head)
+            ?? api.decide(on: head, of: stream)
     }
 
     /// Opens a WebSocket; all other requests have receivers of their own, or are answered by `decide(on:of:)`.
