@@ -82,12 +82,11 @@ public struct ChannelHome: Sendable {
     ) -> [Effect] {
         var effects: [Effect] = []
         let membersMax = app?.limits.membersMax ?? 0
-        let (wasVacant, isKnown) = (isVacant, subscriber.member.map { presence.contains($0.id) })
-        guard add(subscriber, to: address, sharing: &state, membersMax: membersMax) else {
-            return [.refuse(membersMax: membersMax)]
-        }
+        let wasVacant = isVacant
+        let arrival = add(subscriber, to: address, sharing: &state, membersMax: membersMax)
+        if case .refused = arrival { return [.refuse(membersMax: membersMax)] }
         if wasVacant { effects.append(.notify(.occupied)) }
-        if let newMember = subscriber.member, isKnown == false {
+        if let newMember = subscriber.member, case .newMember = arrival {
             effects.append(.notify(.memberAdded(newMember.id)))
             // Before the grant: the subscriber is added to the fan-out after this notice, and finds itself among the
             // members of the grant.
@@ -119,25 +118,24 @@ public struct ChannelHome: Sendable {
         return effects
     }
 
-    /// Counts a subscriber, unless it would be one member too many; returns whether it is counted.
+    /// Counts a subscriber, unless it would be one member too many; on a channel without members none is new.
     private mutating func add(
         _ subscriber: Subscriber,
         to address: ChannelAddress,
         sharing state: inout HomeShardState,
         membersMax: Int
-    ) -> Bool {
-        if let member = subscriber.member,
-            case .refused = presence.add(subscriber.socketID, as: member, membersMax: membersMax)
-        {
-            return false
+    ) -> PresenceMembers.Arrival {
+        let arrival = subscriber.member.map {
+            presence.add(subscriber.socketID, as: $0, membersMax: membersMax)
         }
+        if case .refused = arrival { return .refused }
         let wasVacant = isVacant
         subscribers.add(from: subscriber.shard)
         if wasVacant {
             stream = state.streams.index(of: address)
             if let stream { state.channelBecameOccupied(stream) }
         }
-        return true
+        return arrival ?? .knownMember
     }
 
     /// Adds the grant of a subscription to the effects, after those that it causes itself.
@@ -343,7 +341,9 @@ public struct ChannelHome: Sendable {
         return replay
     }
 
-    /// The form of a position for the client, which is the position itself unless it begins where the client joined; a client that continues from its own position keeps that form.
+    /// The form of a position for the client, which is the position itself unless it begins where the client joined.
+    ///
+    /// A client that continues from its own position keeps that form.
     private func issued(
         _ position: ChannelPosition,
         to subscriber: Subscriber,
