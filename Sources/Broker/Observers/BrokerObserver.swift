@@ -31,8 +31,10 @@ public struct BrokerObservers {
     }
 
     private let observers: [any BrokerObserver]
-    /// The observers of each app; an event costs one lookup, however many there are.
+    /// The observers of each app; an event costs one lookup at most, however many there are.
     private var entries: [AppID: [Entry]] = [:]
+    /// The observers of the last event's app: most events are of the same app as the one before.
+    private var last: (app: AppID, entries: [Entry])?
     private var entriesWithoutApp: [Entry] = []
     /// The kinds that any observer requests, of any app.
     public private(set) var kinds: BrokerEventKinds = []
@@ -44,6 +46,7 @@ public struct BrokerObservers {
     public mutating func update(apps: some Sequence<AppID>) {
         entriesWithoutApp = observers.compactMap { Entry($0, of: nil) }
         entries = [:]
+        last = nil
         for app in apps { entries[app] = observers.compactMap { Entry($0, of: app) } }
         kinds = (entries.values.joined() + entriesWithoutApp).reduce([]) { $0.union($1.kinds) }
     }
@@ -51,24 +54,30 @@ public struct BrokerObservers {
     /// Reports an event of an app, or of none, to the observers that request its kind.
     ///
     /// The event is evaluated only if any observer requests its kind.
-    public func notify(
+    public mutating func notify(
         _ kind: BrokerEventKinds,
         of app: AppID?,
         _ event: @autoclosure () -> BrokerEvent
     ) {
-        guard kinds.contains(kind),
-            let entries = app.map({ entries[$0] }) ?? entriesWithoutApp
-        else { return }
-        for entry in entries where entry.kinds.contains(kind) {
+        guard kinds.contains(kind) else { return }
+        for entry in entries(of: app) where entry.kinds.contains(kind) {
             entry.observer.observe(event(), of: app)
         }
+    }
+
+    private mutating func entries(of app: AppID?) -> [Entry] {
+        guard let app else { return entriesWithoutApp }
+        if let last, last.app == app { return last.entries }
+        let found = entries[app] ?? []
+        last = (app, found)
+        return found
     }
 
     /// Reports an event of a channel.
     ///
     /// Of users' own channels (`#server-to-user-…`), only events of backends are reported, as
     /// ``BrokerEventKinds/userEvents``.
-    public func notify(
+    public mutating func notify(
         _ kind: BrokerEventKinds,
         on address: ChannelAddress,
         _ event: @autoclosure () -> ChannelEvent

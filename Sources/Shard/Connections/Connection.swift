@@ -16,6 +16,8 @@ package final class Connection {
     @exclusivity(unchecked) private var isSlowed = false
     /// The number of subscriptions and unsubscriptions, to limit the effort of a turn; wraps around.
     @exclusivity(unchecked) private var membershipChangeCount: UInt16 = 0
+    /// Whether the client has a session token, as ``session`` does: asking a value of another module copies it.
+    let hasToken: Bool
     /// Whether the connection counts towards its app's quota; it does not before it is authorized.
     private(set) var countsTowardsQuota: Bool
 
@@ -39,6 +41,7 @@ package final class Connection {
         self.transport = transport
         self.context = context
         session = Session(socketID: socketID, app: app)
+        hasToken = token != nil
         if let token {
             session.use(
                 token,
@@ -190,9 +193,9 @@ package final class Connection {
         // The broker keeps the position, for the client's session token.
         case .tracked(let replay, let members, let cached) where !session.tracks(channel):
             acknowledge(channel, replay, members: members, cached: cached)
-        case .live(let members) where session.hasToken:
+        case .live(let members) where hasToken:
             acknowledge(channel, nil, members: members, cached: .nothing)
-        case .cached(let event, let members) where session.hasToken:
+        case .cached(let event, let members) where hasToken:
             let cached = event.map(Grant.CachedOpening.event) ?? .miss
             acknowledge(channel, nil, members: members, cached: cached)
         case .live(let members):

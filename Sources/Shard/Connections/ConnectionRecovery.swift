@@ -31,7 +31,7 @@ extension Connection {
         }
         if let replay { write(replay, on: channel) }
         if start != nil { delegate.connectionKeepsAnotherPosition(self) }
-        if session.hasUnasked { delegate.connectionHasUnconfirmedGrant(self) }
+        if hasUnasked { delegate.connectionHasUnconfirmedGrant(self) }
     }
 
     /// Sends what the client has missed.
@@ -71,14 +71,14 @@ extension Connection {
 
     /// Called when a channel whose position is kept continues in another stream: notifies the client of a gap.
     func restartKept(_ channel: ChannelName, at start: SubscriptionStart) {
-        guard session.isKept(channel) else { return }
+        guard isKept(channel) else { return }
         if let gap = session.restart(channel, at: start) { send(.gap(gap, on: channel)) }
         delegate.connectionKeepsAnotherPosition(self)
         delegate.connectionHasUnconfirmed(self)
     }
 
     /// Whether the broker keeps the client's position in a channel.
-    func isKept(_ channel: ChannelName) -> Bool { session.isKept(channel) }
+    func isKept(_ channel: ChannelName) -> Bool { hasToken && session.isKept(channel) }
 
     // MARK: - Confirmation
 
@@ -99,7 +99,7 @@ extension Connection {
     }
 
     /// Whether messages were handed over that no ping follows.
-    var hasUnasked: Bool { session.hasUnasked }
+    var hasUnasked: Bool { hasToken && session.hasUnasked }
 
     /// Asks the client to confirm what it has got, unless it is too early, and returns whether there is nothing more to
     /// ask.
@@ -118,10 +118,7 @@ extension Connection {
     }
 
     /// Whether the client has not confirmed something that it got.
-    var hasUnconfirmed: Bool { !isClosing && session.hasUnconfirmed }
-
-    /// Whether the client has a session token.
-    var hasToken: Bool { session.hasToken }
+    var hasUnconfirmed: Bool { !isClosing && hasToken && session.hasUnconfirmed }
 
     private func write(_ request: ConfirmationPings.Request) {
         if request.hasMessage { send(.ping) }
@@ -130,7 +127,7 @@ extension Connection {
 
     /// Handles a `pusher:pong`, or the transport's answer to a ping with a number.
     package func receivePong(number: UInt16? = nil) {
-        guard session.hasToken else { return }
+        guard hasToken else { return }
         switch session.receivePong(frame: number, at: context.milliseconds) {
         case .nothing: break
         case .isAlive(let address): return delegate.connection(self, isAliveIn: address)
