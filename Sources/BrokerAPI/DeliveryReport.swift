@@ -63,12 +63,12 @@ struct DeliveryReport {
     }
 
     private func write(_ connection: DeliveryFindings.Finding, to json: inout JSONWriter) {
-        let record = connection.record
+        let (record, identity) = (connection.record, connection.record.identity)
         json.beginObject()
-        write("socket_id", record.socketID, to: &json)
+        write("socket_id", identity.socketID, to: &json)
         json.name("verdict")
         json.string(connection.verdict.rawValue)
-        for (name, text) in [("client", record.client), ("user_id", record.user?.text ?? "")]
+        for (name, text) in [("client", identity.client), ("user_id", identity.user?.text ?? "")]
         where !text.isEmpty {
             json.name(name)
             json.string(text)

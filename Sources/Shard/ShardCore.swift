@@ -270,7 +270,7 @@ package final class ShardCore: TimerTarget {
             ("pending lists", listings.count),
             ("pending searches", deliveries.count),
             ("deferred answers", deferredAnswers.count),
-            ("records of open connections", channels.records.records.openCount),
+            ("records of open connections", channels.records.openCount),
             ("claims of connections", channels.records.claimCount),
             ("inbound bytes", context.reactor.inbound.byteCount),
             ("streams", context.reactor.streamCount),
@@ -396,7 +396,6 @@ extension ShardCore: ConnectionDelegate {
             of: connection.app.id,
             .signedIn(connection.socketID, user)
         )
-        channels.records.identify(connection, as: user)
     }
 
     func connection(_ connection: Connection, watches watched: [UserID]) {
@@ -429,7 +428,7 @@ extension ShardCore: ConnectionDelegate {
             sessions.checkpoints?.remove(connection)
         }
         if let handover = registrations.handover { sessions.park(handover) }
-        channels.records.closed(connection, ending) { channel in
+        channels.records.closed(connection, as: registrations.user, ending) { channel in
             let address = ChannelAddress(app: connection.app.id, name: channel)
             return channels.table[address]?.lastSerial ?? 0
         }

@@ -23,10 +23,14 @@ public struct ConnectionRecords: Sendable {
         public init() {}
     }
 
+    /// Returns the identity of an open connection; `nil` for any other.
+    public typealias Identify = (SocketID) -> ConnectionRecord.Identity?
+
     /// Which connections are recorded.
     public let scope: Scope
     private let closedMax: Int
-    private var open: [SocketID: ConnectionRecord] = [:]
+    /// No more of each than its connection does not know: they are many.
+    private var open: [SocketID: RecordedSubscriptions] = [:]
     /// A ring once it is full.
     private var closed: [ConnectionRecord] = []
     private var nextClosed = 0
@@ -51,28 +55,30 @@ public struct ConnectionRecords: Sendable {
     /// The number of closed connections that are recorded.
     public var closedCount: Int { closed.count }
 
+    /// Whether an open connection is recorded.
+    public func hasOpen(_ socketID: SocketID) -> Bool { !open.isEmpty && open[socketID] != nil }
+
     /// The record of a connection.
-    public subscript(socketID: SocketID) -> ConnectionRecord? {
-        open[socketID] ?? closedIndices[socketID].map { closed[$0] }
+    public func record(of socketID: SocketID, _ identify: Identify) -> ConnectionRecord? {
+        guard let recorded = open[socketID] else {
+            return closedIndices[socketID].map { closed[$0] }
+        }
+        return identify(socketID).map { ConnectionRecord(identity: $0, recorded: recorded) }
     }
 
     /// All records, those of open connections first.
-    public var all: [ConnectionRecord] { Array(open.values) + closed }
+    public func all(_ identify: Identify) -> [ConnectionRecord] {
+        open.compactMap { socketID, recorded in
+            identify(socketID).map { ConnectionRecord(identity: $0, recorded: recorded) }
+        } + closed
+    }
 
     // MARK: - Events
 
-    /// Records a subscription that begins; `make` makes the record of the connection if this is its first.
-    public mutating func subscribed(
-        _ subscription: SubscriptionRecord,
-        _ socketID: SocketID,
-        make: () -> ConnectionRecord
-    ) {
-        open[socketID, default: make()].append(subscription)
-    }
-
-    /// Records the user of a connection.
-    public mutating func identify(_ socketID: SocketID, as user: UserID) {
-        open[socketID]?.user = user
+    /// Records a subscription that begins.
+    public mutating func subscribed(_ subscription: SubscriptionRecord, _ socketID: SocketID) {
+        open[socketID, default: RecordedSubscriptions(began: subscription.began)]
+            .append(subscription)
     }
 
     /// Records the end of a subscription, after the last serial of the channel that the shard has sent.
@@ -82,10 +88,8 @@ public struct ConnectionRecords: Sendable {
         at serial: UInt64,
         _ now: Int64
     ) {
-        guard let place = open.index(forKey: socketID),
-            let index = open.values[place].lasting(channel)
-        else { return }
-        open.values[place].subscriptions[index].end(at: serial, now)
+        guard let place = open.index(forKey: socketID) else { return }
+        open.values[place].end(channel, at: serial, now)
     }
 
     /// Records the end of a connection.
@@ -93,57 +97,47 @@ public struct ConnectionRecords: Sendable {
     /// `serials` returns the last serial of a channel that the shard has sent, and the first one that is dropped with
     /// the connection's queue.
     public mutating func closed(
-        _ socketID: SocketID,
+        _ identity: ConnectionRecord.Identity,
         _ ending: ConnectionRecord.Ending,
         at now: Int64,
         serials: (ChannelName) -> (last: UInt64, droppedFrom: UInt64?)
     ) {
-        guard var record = open.removeValue(forKey: socketID) else { return }
-        record.ending = (ending, now)
-        for index in record.subscriptions.indices where record.subscriptions[index].ended == nil {
-            let (last, droppedFrom) = serials(record.subscriptions[index].channel)
-            record.subscriptions[index].end(at: last, droppedFrom: droppedFrom, now)
-        }
-        keep(record)
+        guard var recorded = open.removeValue(forKey: identity.socketID) else { return }
+        recorded.endAll(at: now, serials: serials)
+        keep(ConnectionRecord(identity: identity, ending: (ending, now), recorded: recorded))
     }
 
     private mutating func keep(_ record: ConnectionRecord) {
         guard closedMax > 0 else { return }
         if closed.count < closedMax {
-            closedIndices[record.socketID] = closed.count
+            closedIndices[record.identity.socketID] = closed.count
             closed.append(record)
             return
         }
-        closedIndices[closed[nextClosed].socketID] = nil
-        closedIndices[record.socketID] = nextClosed
+        closedIndices[closed[nextClosed].identity.socketID] = nil
+        closedIndices[record.identity.socketID] = nextClosed
         closed[nextClosed] = record
         nextClosed = (nextClosed + 1) % closedMax
     }
 
     /// Records that a client has got everything up to a position, in the stream's own ID, on this connection.
     ///
-    /// The successor is the connection on which the client continues, if it does.
+    /// `app` is that of whoever confirms it: a record of another app stays as it is. The successor is the connection on
+    /// which the client continues, if it does.
     public mutating func confirm(
         _ position: ChannelPosition,
         on channel: ChannelName,
         of socketID: SocketID,
         app: AppID,
         successor: SocketID? = nil,
-        at now: Int64
+        at now: Int64,
+        _ identify: Identify
     ) {
-        func change(_ record: inout ConnectionRecord) {
-            guard record.app == app,
-                let index = record.subscriptions.lastIndex(where: {
-                    $0.channel == channel && $0.stream == position.stream
-                        && $0.start <= position.serial
-                })
-            else { return }
-            record.subscriptions[index].confirm(position.serial, successor: successor, at: now)
-        }
         if let index = closedIndices[socketID] {
-            change(&closed[index])
-        } else if let place = open.index(forKey: socketID) {
-            change(&open.values[place])
+            guard closed[index].identity.app == app else { return }
+            closed[index].recorded.confirm(position, on: channel, successor: successor, at: now)
+        } else if let place = open.index(forKey: socketID), identify(socketID)?.app == app {
+            open.values[place].confirm(position, on: channel, successor: successor, at: now)
         }
     }
 }

@@ -106,7 +106,7 @@ extension ConnectionRecord {
             .notSubscribed, nil
         )
         for subscription in subscriptions where subscription.channel == channel {
-            guard let verdict = subscription.verdict(of: message, to: socketID),
+            guard let verdict = subscription.verdict(of: message, to: identity.socketID),
                 best.subscription == nil || verdict.rank <= best.verdict.rank
             else { continue }
             best = (verdict, subscription)

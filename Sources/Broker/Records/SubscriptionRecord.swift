@@ -16,17 +16,25 @@ public struct SubscriptionRecord: Sendable {
     public let began: Int64
     /// At most one element: an empty array allocates nothing.
     private var interruptions: [Interruption] = []
-    /// The serial up to which the client has confirmed messages, and when.
-    public private(set) var confirmed: (serial: UInt64, time: Int64)?
-    private var ending: (serial: UInt64, time: Int64)?
+    private var confirmedSerial: UInt64 = 0
+    /// ``never`` without a confirmation: an optional would take eight bytes more, of each open subscription.
+    private var confirmedAt = Self.never
 
-    /// The values of a subscription whose client was disconnected, before it or at its end.
+    private static let never = Int64.min
+
+    /// The values of a subscription that has ended, or whose client was disconnected before it.
     private struct Interruption {
         var resumed: UInt64?
         var gap: RecoveryGap.Reason?
         var predecessor: SocketID?
+        var ending: (serial: UInt64, time: Int64)?
         var droppedFrom: UInt64?
         var successor: SocketID?
+    }
+
+    /// The serial up to which the client has confirmed messages, and when.
+    public var confirmed: (serial: UInt64, time: Int64)? {
+        confirmedAt == Self.never ? nil : (confirmedSerial, confirmedAt)
     }
 
     /// The serial that the client has resumed from; `nil` for a new subscription, and for a position of another stream.
@@ -36,9 +44,9 @@ public struct SubscriptionRecord: Sendable {
     /// An earlier connection of the client; messages that exclude it are left out of the replay.
     public var predecessor: SocketID? { interruptions.first?.predecessor }
     /// The last serial that was handed to the connection; `nil` while the subscription lasts.
-    public var end: UInt64? { ending?.serial }
+    public var end: UInt64? { interruptions.first?.ending?.serial }
     /// When the subscription ended.
-    public var ended: Int64? { ending?.time }
+    public var ended: Int64? { interruptions.first?.ending?.time }
     /// The serial of the first message that was dropped with the connection's queue.
     public var droppedFrom: UInt64? { interruptions.first?.droppedFrom }
     /// The connection on which the client continued.
@@ -83,14 +91,13 @@ public struct SubscriptionRecord: Sendable {
     /// dropped with the connection's queue.
     mutating func end(at serial: UInt64, droppedFrom: UInt64? = nil, _ now: Int64) {
         guard ended == nil else { return }
-        ending = (max(serial, live), now)
-        guard let droppedFrom = droppedFrom.map({ max($0, start + 1) }) else { return }
-        interrupt { $0.droppedFrom = droppedFrom }
+        let (ending, first) = ((max(serial, live), now), start + 1)
+        interrupt { ($0.ending, $0.droppedFrom) = (ending, droppedFrom.map { max($0, first) }) }
     }
 
     /// Records that the client has got everything up to a serial, and the connection on which it continues.
     mutating func confirm(_ serial: UInt64, successor: SocketID?, at now: Int64) {
-        if serial >= confirmed?.serial ?? 0 { confirmed = (serial, now) }
+        if serial >= confirmedSerial { (confirmedSerial, confirmedAt) = (serial, now) }
         if let successor { interrupt { $0.successor = successor } }
     }
 }

@@ -59,21 +59,24 @@ public struct ConfirmationPings: Sendable {
         let replayLength: Int
     }
 
-    private let partLengthMin: Int
-    private var method = Method.undecided
+    // The order saves padding.
     private var outstanding: [Ping] = []
     private var nextAt: Int64 = .min
+    /// The length of what was replayed after the last ping.
+    private var replayLength = 0
+    private let partLengthMin: UInt32
     /// The number of the last ping.
     private(set) var number: UInt32 = 0
     /// The number of `pusher:ping` messages that the client has not answered.
     private var pongsDue: UInt32 = 0
     /// The number of those up to the last liveness check; 0 if none is in progress.
     private var pongsDueForCheck: UInt32 = 0
-    /// The length of what was replayed after the last ping.
-    private var replayLength = 0
+    private var method = Method.undecided
 
     /// Creates a connection's pings, of which one follows each part of a replay of at least `partLengthMin` bytes.
-    init(partLengthMin: Int = Self.partLengthMin) { self.partLengthMin = partLengthMin }
+    init(partLengthMin: Int = Self.partLengthMin) {
+        self.partLengthMin = UInt32(clamping: partLengthMin)
+    }
 
     /// Whether the client has answered a `pusher:ping`, now or over an earlier connection of its session.
     var answersPings: Bool {
@@ -97,7 +100,7 @@ public struct ConfirmationPings: Sendable {
     var replayLengthLeft: Int {
         guard outstanding.count < Self.outstandingMax else { return .max }
         let unanswered = outstanding.reduce(0) { $0 + ($1.answeredAt == nil ? $1.replayLength : 0) }
-        return max(partLengthMin, unanswered / 2) - replayLength
+        return max(Int(partLengthMin), unanswered / 2) - replayLength
     }
 
     /// Records that messages of a replay were sent: the length of their frames and a ``messageLength`` for each, in
@@ -111,7 +114,7 @@ public struct ConfirmationPings: Sendable {
         return switch occasion {
         case .messages: isDue
         // The rest of a long replay need not wait for the answers to its parts.
-        case .grants: isDue || hasRoom && replayLength >= partLengthMin
+        case .grants: isDue || hasRoom && replayLength >= Int(partLengthMin)
         case .replayPart: replayLengthLeft <= 0
         case .end: hasRoom
         }

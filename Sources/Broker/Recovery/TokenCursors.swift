@@ -11,17 +11,39 @@ struct TokenCursors: Sendable {
         var confirmed: UInt64
         /// The serial up to which messages were handed over, as last read.
         var handed: UInt64
+        /// At most one element: few cursors have any, and an empty array allocates nothing.
+        private var debts: [Debt]
         /// The number of the last ping before the subscription.
         let firstPing: UInt32
         var flags: Flags = []
-        /// At most one element: few cursors have any, and an empty array allocates nothing.
-        var owedGaps: [RecoveryGap] = []
-        /// At most one element: the last confirmed position, while nothing of the present stream is confirmed.
-        var origins: [ChannelPosition] = []
+
+        /// What lasts until something of the present stream is confirmed.
+        private struct Debt {
+            /// The gap that the client was notified of.
+            var gap: RecoveryGap?
+            /// The last confirmed position, in a stream that precedes the present one.
+            var origin: ChannelPosition?
+        }
+
+        init(
+            _ start: ChannelPosition,
+            gap: RecoveryGap?,
+            behind origin: ChannelPosition?,
+            firstPing: UInt32
+        ) {
+            stream = start.stream
+            confirmed = start.serial
+            handed = start.serial
+            debts = gap == nil && origin == nil ? [] : [Debt(gap: gap, origin: origin)]
+            self.firstPing = firstPing
+        }
+
+        /// The gap that the client was notified of, and has not confirmed.
+        var owedGap: RecoveryGap? { debts.first?.gap }
 
         /// The last confirmed position.
         var position: ChannelPosition {
-            origins.first ?? ChannelPosition(stream: stream, serial: confirmed)
+            debts.first?.origin ?? ChannelPosition(stream: stream, serial: confirmed)
         }
 
         /// Records how far messages were handed over, and returns whether the channel has to be added to
@@ -35,13 +57,12 @@ struct TokenCursors: Sendable {
         mutating func confirm(_ mark: Mark) {
             // A ping before the subscription belongs to a former subscription.
             guard mark.ping > firstPing else { return }
-            owedGaps = []
             flags.remove(.owesOpening)
             if mark.position.stream == stream {
                 confirmed = max(confirmed, mark.position.serial)
-                origins = []
+                debts = []
             } else {
-                origins = [mark.position]
+                debts = [Debt(gap: nil, origin: mark.position)]
             }
         }
     }
@@ -119,14 +140,7 @@ struct TokenCursors: Sendable {
         behind origin: ChannelPosition?,
         firstPing: UInt32
     ) {
-        var cursor = Cursor(
-            stream: start.position.stream,
-            confirmed: start.position.serial,
-            handed: start.position.serial,
-            firstPing: firstPing,
-            owedGaps: gap.map { [$0] } ?? [],
-            origins: origin.map { [$0] } ?? []
-        )
+        var cursor = Cursor(start.position, gap: gap, behind: origin, firstPing: firstPing)
         if start.hasOpening { cursor.flags.insert(.owesOpening) }
         let owes = gap != nil || start.hasOpening || origin != nil
         if owes { cursor.flags.insert(.isUnasked) }
@@ -145,7 +159,7 @@ struct TokenCursors: Sendable {
         begin(
             channel,
             start,
-            gap: former.owedGaps.first,
+            gap: former.owedGap,
             behind: former.position,
             firstPing: former.firstPing
         )
@@ -288,7 +302,7 @@ struct TokenCursors: Sendable {
             SessionCursor(
                 channel,
                 cursor.position,
-                owedGap: cursor.owedGaps.first,
+                owedGap: cursor.owedGap,
                 owesOpening: cursor.flags.contains(.owesOpening)
             )
         }

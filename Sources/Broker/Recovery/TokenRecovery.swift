@@ -11,10 +11,13 @@ struct TokenRecovery: Sendable {
 
     /// The relation of the connection to its session.
     enum State: Sendable {
-        /// It has not subscribed to any channel yet.
-        case unclaimed
-        case claiming
-        case owner
+        /// It has not subscribed to any channel yet. The token was created at a time of the client's clock, in
+        /// milliseconds since 1970, and the connection opened at one of the broker's, in nanoseconds.
+        case unclaimed(createdAt: Int64, openedAt: Int64)
+        /// The subscriptions wait for the answer to the claim.
+        case claiming([WaitingJoin])
+        /// It owns the session, which these connections had before, the last one last.
+        case owner(behind: [SocketID])
         /// A later connection owns the session.
         case superseded
         /// Two connected clients use the token.
@@ -23,64 +26,56 @@ struct TokenRecovery: Sendable {
         case withoutRecovery
     }
 
-    let address: SessionAddress
-    let createdAt: Int64
-    let openedAt: Int64
-    var state = State.unclaimed
+    // The order saves padding: the allocation is one of the largest of a connection.
+    let key: SessionKey
     var cursors: TokenCursors
-    /// The subscriptions that wait for the answer to the claim.
-    var waiting: [WaitingJoin] = []
+    /// Whether cursors may have been forgotten; see ``SessionResumption/mayLackCursors``.
+    var mayLackCursors = false
+    var state: State
     /// The cursors of channels to which the connection has not subscribed.
     private(set) var dormant: [ChannelName: SessionCursor] = [:] {
         // If it were emptied element by element, a table would keep its memory for as long as the connection lasts.
         didSet { if dormant.isEmpty { dormant = [:] } }
     }
-    private var formerSocketIDs: [SocketID] = []
-    /// Whether cursors may have been forgotten; see ``SessionResumption/mayLackCursors``.
-    var mayLackCursors = false
     /// The channels with a pending request, and the cursor that each resumes from.
     private var requested: [ChannelName: SessionCursor?] = [:] {
         didSet { if requested.isEmpty { requested = [:] } }
     }
 
-    init(
-        _ address: SessionAddress,
-        createdAt: Int64,
-        openedAt: Int64,
-        pings: ConfirmationPings = ConfirmationPings()
-    ) {
+    init(_ key: SessionKey, createdAt: Int64, openedAt: Int64, pings: ConfirmationPings) {
+        self.key = key
         cursors = TokenCursors(pings)
-        self.address = address
-        self.createdAt = createdAt
-        self.openedAt = openedAt
+        state = .unclaimed(createdAt: createdAt, openedAt: openedAt)
     }
 
     /// Whether grants are still awaited, so that one ping can ask about all their replays.
     var awaitsGrants: Bool { !requested.isEmpty }
 
     var isOwner: Bool { if case .owner = state { true } else { false } }
+    var isShared: Bool { if case .shared = state { true } else { false } }
 
     // MARK: - Subscriptions
 
     /// Becomes the session's owner.
     mutating func own(_ resumption: SessionResumption) {
-        state = .owner
+        state = .owner(behind: resumption.formerSocketIDs)
         for cursor in resumption.cursors { dormant[cursor.channel] = cursor }
-        formerSocketIDs = resumption.formerSocketIDs
         mayLackCursors = resumption.mayLackCursors
         cursors.answersPings = resumption.answersPings
     }
 
-    /// The claim of the session, with the first subscription.
-    mutating func claim(_ join: WaitingJoin, by socketID: SocketID) -> SessionClaim {
-        state = .claiming
-        waiting = [join]
-        return SessionClaim(
-            address,
-            createdAt: createdAt,
-            socketID: socketID,
-            openedAt: openedAt
-        )
+    /// Makes a subscription wait for the answer to the claim of the session.
+    mutating func wait(_ join: WaitingJoin) {
+        var waiting = takeWaiting()
+        waiting.append(join)
+        state = .claiming(waiting)
+    }
+
+    /// Takes the subscriptions that wait for the answer to the claim.
+    mutating func takeWaiting() -> [WaitingJoin] {
+        guard case .claiming(let waiting) = state else { return [] }
+        state = .claiming([])
+        return waiting
     }
 
     /// The position from which a channel is resumed.
@@ -90,7 +85,9 @@ struct TokenRecovery: Sendable {
         var request = PositionRequest(cursor?.position)
         request.wantsOpening = cursor?.owesOpening ?? false
         // Events that the client's backend published since it connected exclude its new socket ID, too.
-        if cursor != nil { request.formerSocketIDs = formerSocketIDs + [socketID] }
+        if cursor != nil, case .owner(let former) = state {
+            request.formerSocketIDs = former + [socketID]
+        }
         return request
     }
 
@@ -128,8 +125,11 @@ struct TokenRecovery: Sendable {
         dormant[channel] = nil
         requested[channel] = nil
         cursors.remove(channel)
-        guard let index = waiting.firstIndex(where: { $0.channel == channel }) else { return true }
+        guard case .claiming(var waiting) = state,
+            let index = waiting.firstIndex(where: { $0.channel == channel })
+        else { return true }
         waiting.remove(at: index)
+        state = .claiming(waiting)
         return false
     }
 
@@ -138,18 +138,18 @@ struct TokenRecovery: Sendable {
 
     // MARK: - The end
 
-    /// Hands the cursors over; the connection is no longer the owner.
+    /// Hands the cursors over to the session's home; the connection is no longer the owner.
     ///
     /// `end` is the end of the connection, or the opening of its successor. `cursorsMax` reduces the cursors of
     /// channels that the client did not subscribe to. Returns `nil` if the connection is not the owner.
     mutating func handOver(
+        _ address: SessionAddress,
         from socketID: SocketID,
-        as state: State,
         at end: Int64,
         cursorsMax: Int
     ) -> SessionHandover? {
         guard isOwner else { return nil }
-        self.state = state
+        state = .superseded
         let live = cursors.confirmed(at: end)
         let (all, mayLackCursors) = adding(live, cursorsMax: cursorsMax)
         dormant = [:]
@@ -165,14 +165,18 @@ struct TokenRecovery: Sendable {
     }
 
     /// The session as it would be resumed after a crash at this moment; `nil` if the connection is not the owner.
-    func stored(as socketID: SocketID, cursorsMax: Int) -> StoredSession? {
-        guard isOwner else { return nil }
+    func stored(
+        _ address: SessionAddress,
+        as socketID: SocketID,
+        cursorsMax: Int
+    ) -> StoredSession? {
+        guard case .owner(let former) = state else { return nil }
         let (all, mayLackCursors) = adding(cursors.confirmed, cursorsMax: cursorsMax)
         return StoredSession(
             address,
             parkedAt: nil,
             all,
-            socketIDs: formerSocketIDs.suffix(SessionResumption.socketIDCountMax - 1) + [socketID],
+            socketIDs: former.suffix(SessionResumption.socketIDCountMax - 1) + [socketID],
             mayLackCursors: mayLackCursors,
             answersPings: cursors.answersPings
         )

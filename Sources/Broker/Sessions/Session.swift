@@ -52,7 +52,6 @@ public struct Session {
     /// The property fits into padding, so it costs no memory.
     public internal(set) var awaitsAuthorization: Bool
     private var subscriptionBucket = TokenBucket()
-    private var faults = FaultCount()
     /// State that few sessions need; see the extensions.
     var extras = SessionExtras()
 
@@ -265,7 +264,7 @@ public struct Session {
     ) -> Effects {
         var effects = Effects(.send(.error(code: code, message: message)))
         let limit = min(app.limits.faultsPerMinuteMax, FaultCount.signaturesMax - 1)
-        if faults.recordSignature(at: now) > limit {
+        if extras.faults.recordSignature(at: now) > limit {
             effects = effects + Effects(.slowDown)
         }
         effects.refusal = .message
@@ -275,7 +274,7 @@ public struct Session {
     /// Answers with an error; closes the connection after too many faulty messages within a minute.
     mutating func refuse(_ message: String, code: PusherCode? = nil, now: Int64) -> Effects {
         var effects = Effects(.send(.error(code: code, message: message)))
-        if faults.record(at: now) > app.limits.faultsPerMinuteMax {
+        if extras.faults.record(at: now) > app.limits.faultsPerMinuteMax {
             effects = [
                 .limitMet(.faultRate),
                 .close(

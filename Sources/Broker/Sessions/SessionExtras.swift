@@ -1,17 +1,17 @@
 /// State that few sessions need, allocated on first use.
 ///
-/// All other sessions are only eight bytes larger.
+/// All other sessions are only sixteen bytes larger.
 struct SessionExtras {
     private struct Contents {
         var user: Member?
         var watchlist = Watchlist()
         var clientEventBucket = TokenBucket()
-        /// At most one element: most of these sessions have none.
-        var recovery: [TokenRecovery] = []
+        var faults = FaultCount()
     }
 
-    /// At most one element: an empty array allocates nothing.
+    // At most one element each: an empty array allocates nothing.
     private var contents: [Contents] = []
+    private var recoveries: [TokenRecovery] = []
 
     /// The user that the connection is signed in as, also on presence channels.
     var user: Member? {
@@ -40,21 +40,27 @@ struct SessionExtras {
         }
     }
 
+    /// The numbers of faulty messages and of refused signatures.
+    var faults: FaultCount {
+        get { contents.first?.faults ?? FaultCount() }
+        _modify {
+            make()
+            yield &contents[0].faults
+        }
+    }
+
     /// The recovery of a client with a session token; only if ``hasRecovery``.
     ///
     /// In place and not optional: a copy would retain everything that it refers to, for each ping and pong.
     var recovery: TokenRecovery {
-        _read { yield contents[0].recovery[0] }
-        _modify { yield &contents[0].recovery[0] }
+        _read { yield recoveries[0] }
+        _modify { yield &recoveries[0] }
     }
 
     /// Whether the client has a session token.
-    var hasRecovery: Bool { !contents.isEmpty && !contents[0].recovery.isEmpty }
+    var hasRecovery: Bool { !recoveries.isEmpty }
 
-    mutating func use(_ recovery: TokenRecovery) {
-        make()
-        contents[0].recovery = [recovery]
-    }
+    mutating func use(_ recovery: TokenRecovery) { recoveries = [recovery] }
 
     private mutating func make() {
         if contents.isEmpty { contents.append(Contents()) }

@@ -5,6 +5,10 @@ extension Session {
     /// Whether the connection has a session token.
     public var hasToken: Bool { extras.hasRecovery }
 
+    private var sessionAddress: SessionAddress {
+        SessionAddress(app: app.id, key: extras.recovery.key)
+    }
+
     private var recoveryState: TokenRecovery.State? { hasToken ? extras.recovery.state : nil }
 
     /// Begins to keep positions for a client with a session token.
@@ -18,7 +22,7 @@ extension Session {
     ) {
         extras.use(
             TokenRecovery(
-                SessionAddress(app: app.id, key: token.key(inApp: app.id.text)),
+                token.key(inApp: app.id.text),
                 createdAt: token.createdAt,
                 openedAt: now,
                 pings: ConfirmationPings(partLengthMin: partLengthMin)
@@ -30,10 +34,17 @@ extension Session {
     mutating func join(_ channel: ChannelName, as member: Member?, request: UInt32) -> Effects {
         let waiting = TokenRecovery.WaitingJoin(channel: channel, member: member, request: request)
         switch recoveryState {
-        case .unclaimed:
-            return Effects(.claimSession(extras.recovery.claim(waiting, by: socketID)))
+        case .unclaimed(let createdAt, let openedAt):
+            extras.recovery.wait(waiting)
+            let claim = SessionClaim(
+                sessionAddress,
+                createdAt: createdAt,
+                socketID: socketID,
+                openedAt: openedAt
+            )
+            return Effects(.claimSession(claim))
         case .claiming:
-            extras.recovery.waiting.append(waiting)
+            extras.recovery.wait(waiting)
             return []
         case .owner:
             let position = extras.recovery.request(channel, from: socketID)
@@ -47,7 +58,7 @@ extension Session {
     ///
     /// - Returns: The subscriptions that have waited for it, and an error if the token resumes nothing.
     public mutating func receive(_ answer: SessionAnswer) -> Effects {
-        guard case .claiming = recoveryState else { return [] }
+        guard case .claiming(let joins) = recoveryState else { return [] }
         var effects: [Effect] = []
         switch answer {
         case .owned(let resumption): extras.recovery.own(resumption)
@@ -62,14 +73,10 @@ extension Session {
                 "The app has \(sessionsMax) sessions, all in use: this connection has no recovery"
             effects.append(.send(.error(code: nil, message: message)))
         }
-        for waiting in takeWaitingJoins() {
+        for waiting in joins {
             effects += join(waiting.channel, as: waiting.member, request: waiting.request)
         }
         return Effects(effects)
-    }
-
-    private mutating func takeWaitingJoins() -> [TokenRecovery.WaitingJoin] {
-        hasToken ? exchange(&extras.recovery.waiting, with: []) : []
     }
 
     private static var sharedError: ServerMessage {
@@ -83,7 +90,8 @@ extension Session {
 
     /// Removes the subscriptions that the homes of the channels do not know of.
     mutating func removeWaitingJoins() {
-        for waiting in takeWaitingJoins() { _ = subscriptions.remove(waiting.channel) }
+        guard hasToken else { return }
+        for waiting in extras.recovery.takeWaiting() { _ = subscriptions.remove(waiting.channel) }
     }
 
     // MARK: - Grants
@@ -200,7 +208,7 @@ extension Session {
         switch recoveryState {
         case .superseded:
             let lives = extras.recovery.cursors.passesCheck(frame)
-            return lives ? .isAlive(extras.recovery.address) : .nothing
+            return lives ? .isAlive(sessionAddress) : .nothing
         case .owner:
             let channels =
                 if let frame {
@@ -233,7 +241,11 @@ extension Session {
     /// The session of the client's token, to be stored for a crash; `nil` if this connection does not own one.
     public var stored: StoredSession? {
         guard hasToken else { return nil }
-        return extras.recovery.stored(as: socketID, cursorsMax: app.limits.subscriptionsMax)
+        return extras.recovery.stored(
+            sessionAddress,
+            as: socketID,
+            cursorsMax: app.limits.subscriptionsMax
+        )
     }
 
     // MARK: - Other connections of the token
@@ -244,8 +256,8 @@ extension Session {
     public mutating func yield(openedAt: Int64) -> SessionHandover? {
         guard hasToken else { return nil }
         return extras.recovery.handOver(
+            sessionAddress,
             from: socketID,
-            as: .superseded,
             at: openedAt,
             cursorsMax: app.limits.subscriptionsMax
         )
@@ -260,7 +272,7 @@ extension Session {
     /// Notifies the client that another one uses its token.
     public mutating func share() -> Effects {
         // A superseded client answers two pings, and the home receives both answers: the client is notified once.
-        guard let state = recoveryState, state != .shared else { return [] }
+        guard hasToken, !extras.recovery.isShared else { return [] }
         _ = yield(openedAt: 0)
         extras.recovery.state = .shared
         var effects: [Effect] = [.send(Self.sharedError)]

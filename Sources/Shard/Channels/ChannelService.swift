@@ -51,7 +51,7 @@ package final class ChannelService: TimerTarget {
         )
         state.reportsCacheMisses = context.isObserved(.cacheMisses)
         state.areStreamsCopies = context.settings.cluster != nil
-        records = DeliveryRecords(context)
+        records = DeliveryRecords(context, connections)
         reconnects = PacedReconnects(context, connections)
         leaves = LeaveQueue(context.settings.leaving)
         confirmations = Confirmations(context)

@@ -7,7 +7,8 @@ import PusherProtocol
 /// Only serials are recorded, when subscriptions begin and end, so an event costs nothing.
 final class DeliveryRecords {
     private let context: ShardContext
-    @exclusivity(unchecked) private(set) var records: ConnectionRecords
+    private let connections: Connections
+    @exclusivity(unchecked) private var records: ConnectionRecords
     /// The data that open connections have sent about themselves with their subscriptions.
     @exclusivity(unchecked) private var claims: [SocketID: Claim] = [:]
 
@@ -19,8 +20,9 @@ final class DeliveryRecords {
         var user: UserID?
     }
 
-    init(_ context: ShardContext) {
+    init(_ context: ShardContext, _ connections: Connections) {
         self.context = context
+        self.connections = connections
         let settings = context.settings.connectionRecords
         records = ConnectionRecords(
             of: settings.scope,
@@ -28,8 +30,37 @@ final class DeliveryRecords {
         )
     }
 
+    /// The number of open connections that are recorded.
+    var openCount: Int { records.openCount }
+
     /// The number of open connections that have named a former connection or a user.
     var claimCount: Int { claims.count }
+
+    /// The record of a connection.
+    func record(of socketID: SocketID) -> ConnectionRecord? {
+        records.record(of: socketID, identity(of:))
+    }
+
+    /// All records, those of open connections first.
+    var all: [ConnectionRecord] { records.all(identity(of:)) }
+
+    private func identity(of socketID: SocketID) -> ConnectionRecord.Identity? {
+        connections[socketID].map { identity(of: $0, as: $0.user) }
+    }
+
+    /// The identity of a connection whose client has signed in as a user, if it has.
+    private func identity(
+        of connection: Connection,
+        as user: UserID?
+    ) -> ConnectionRecord.Identity {
+        let socketID = connection.socketID
+        return ConnectionRecord.Identity(
+            socketID,
+            of: connection.app.id,
+            client: context.clientNames[connection.clientName],
+            user: user ?? (claims.isEmpty ? nil : claims[socketID]?.user)
+        )
+    }
 
     // MARK: - Subscriptions
 
@@ -81,23 +112,14 @@ final class DeliveryRecords {
         if let position = issued?.position {
             start?.position = connection.app.position(issuedAs: position, on: channel)
         }
-        let (socketID, now) = (connection.socketID, context.milliseconds)
-        let claim = claims.isEmpty ? nil : claims[socketID]
+        let socketID = connection.socketID
         let subscription = SubscriptionRecord(
             channel,
             start,
-            predecessor: claim?.predecessor,
-            at: now
+            predecessor: claims.isEmpty ? nil : claims[socketID]?.predecessor,
+            at: context.milliseconds
         )
-        records.subscribed(subscription, socketID) {
-            ConnectionRecord(
-                socketID,
-                of: connection.app.id,
-                client: context.clientNames[connection.clientName],
-                user: connection.user ?? claim?.user,
-                at: now
-            )
-        }
+        records.subscribed(subscription, socketID)
     }
 
     /// Records the end of a subscription.
@@ -106,28 +128,25 @@ final class DeliveryRecords {
         records.unsubscribed(socketID, from: channel, at: serial, context.milliseconds)
     }
 
-    /// Records the user of a connection.
-    func identify(_ connection: Connection, as user: UserID) {
-        if !records.isEmpty { records.identify(connection.socketID, as: user) }
-    }
-
     /// Records the end of a connection, before its subscriptions end.
     ///
-    /// `lastSerial` returns the last serial of a channel that this shard has sent.
+    /// `user` is the one that the client had signed in as. `lastSerial` returns the last serial of a channel that this shard has sent.
     func closed(
         _ connection: Connection,
+        as user: UserID?,
         _ ending: ConnectionRecord.Ending,
         lastSerial: (ChannelName) -> UInt64
     ) {
-        if !claims.isEmpty { claims[connection.socketID] = nil }
-        guard !records.isEmpty, records[connection.socketID] != nil else { return }
+        defer { if !claims.isEmpty { claims[connection.socketID] = nil } }
+        guard records.hasOpen(connection.socketID) else { return }
         var (dropped, areComplete) = ([String: UInt64](), true)
         if ending.dropsQueue {
             // Messages that wait in the groups of the channels are dropped with the queue.
             connection.stream.detachFromGroups()
             (dropped, areComplete) = connection.transport.queuedSerials()
         }
-        records.closed(connection.socketID, ending, at: context.milliseconds) { channel in
+        let identity = identity(of: connection, as: user)
+        records.closed(identity, ending, at: context.milliseconds) { channel in
             // If the queue cannot be read completely, everything unconfirmed counts as dropped.
             (lastSerial(channel), dropped[channel.text] ?? (areComplete ? nil : 0))
         }
@@ -151,7 +170,8 @@ final class DeliveryRecords {
             of: socketID,
             app: address.app,
             successor: successor,
-            at: context.milliseconds
+            at: context.milliseconds,
+            identity(of:)
         )
     }
 

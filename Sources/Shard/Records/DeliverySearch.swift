@@ -53,7 +53,7 @@ package struct DeliveryFindings: Sendable {
 
     /// Adds a record, if it matches the search.
     mutating func add(_ record: ConnectionRecord, _ search: DeliverySearch) {
-        guard record.app == search.address.app else { return }
+        guard record.identity.app == search.address.app else { return }
         let (verdict, subscription) = record.verdict(of: search.message, on: search.address.name)
         if case .everyone = search.subject {
             // A client that continued on another connection is counted there.

@@ -90,10 +90,11 @@ package final class DeliverySearches {
         case .confirm(let position, let address, let socketID, let successor):
             records.confirm(position, on: address, of: socketID, successor: successor)
         case .ask(let search, let id, let asker):
-            var found = records.records.all
-            if case .socket(let socketID) = search.subject {
-                found = records.records[socketID].map { [$0] } ?? []
-            }
+            let found =
+                switch search.subject {
+                case .socket(let socketID): records.record(of: socketID).map { [$0] } ?? []
+                case .user, .everyone: records.all
+                }
             running.append(Running(search: search, id: id, asker: asker, records: found))
         case .answer(let findings, let id):
             pending[id]?.findings.add(findings)
@@ -111,7 +112,9 @@ package final class DeliverySearches {
         var search = running.removeFirst()
         let end = min(search.position + Self.portionMax, search.records.count)
         for record in search.records[search.position..<end] {
-            if case .user(let user) = search.search.subject, record.user != user { continue }
+            if case .user(let user) = search.search.subject, record.identity.user != user {
+                continue
+            }
             search.findings.add(record, search.search)
         }
         search.position = end

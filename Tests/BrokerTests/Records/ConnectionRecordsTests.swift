@@ -10,6 +10,10 @@ private func position(_ serial: UInt64) -> ChannelPosition {
     ChannelPosition(stream: stream, serial: serial)
 }
 
+private func identity(_ socketID: SocketID) -> ConnectionRecord.Identity {
+    ConnectionRecord.Identity(socketID, of: app, client: "js", user: nil)
+}
+
 /// The records of a shard, as a class, because `#expect` takes no mutating calls.
 private final class Shard {
     var records: ConnectionRecords
@@ -33,15 +37,12 @@ private final class Shard {
             predecessor: predecessor.map { SocketID($0, 1) },
             at: now
         )
-        records.subscribed(subscription, SocketID(number, 1)) {
-            ConnectionRecord(SocketID(number, 1), of: app, client: "js", user: nil, at: now)
-        }
+        records.subscribed(subscription, SocketID(number, 1))
     }
 
     func close(_ number: UInt64, at serial: UInt64, droppedFrom: UInt64? = nil) {
-        records.closed(SocketID(number, 1), ConnectionRecord.Ending(code: 4100), at: 1) { _ in
-            (serial, droppedFrom)
-        }
+        let ending = ConnectionRecord.Ending(code: 4100)
+        records.closed(identity(SocketID(number, 1)), ending, at: 1) { _ in (serial, droppedFrom) }
     }
 
     func confirm(_ number: UInt64, _ serial: UInt64, app: AppID = app, successor: UInt64? = nil) {
@@ -51,8 +52,13 @@ private final class Shard {
             of: SocketID(number, 1),
             app: app,
             successor: successor.map { SocketID($0, 1) },
-            at: 2
+            at: 2,
+            identity
         )
+    }
+
+    func record(_ number: UInt64) -> ConnectionRecord? {
+        records.record(of: SocketID(number, 1), identity)
     }
 
     func verdict(
@@ -67,7 +73,7 @@ private final class Shard {
             time: isKept ? 0 : nil,
             except: except.map { SocketID($0, 1) }
         )
-        return records[SocketID(number, 1)]?.verdict(of: message, on: channel).verdict
+        return record(number)?.verdict(of: message, on: channel).verdict
     }
 }
 
@@ -92,7 +98,7 @@ private final class Shard {
         #expect(shard.verdict(20) == .dropped && shard.verdict(21) == .afterLeaving)
         shard.confirm(1, 17, successor: 4)
         #expect(shard.verdict(17) == .confirmed && shard.verdict(18) == .dropped)
-        #expect(shard.records[SocketID(1, 1)]?.subscriptions[0].successor == SocketID(4, 1))
+        #expect(shard.record(1)?.subscriptions[0].successor == SocketID(4, 1))
         #expect(shard.verdict(6, 9) == nil)
     }
 
@@ -106,7 +112,7 @@ private final class Shard {
         #expect(shard.verdict(6) == .sent)
         let other = try ChannelName("b")
         let message = TracedMessage(position(1), last: 1, time: 0)
-        let record = try #require(shard.records[SocketID(1, 1)])
+        let record = try #require(shard.record(1))
         #expect(record.verdict(of: message, on: other).verdict == .notSubscribed)
     }
 
@@ -120,7 +126,8 @@ private final class Shard {
             on: shard.channel,
             of: SocketID(1, 1),
             app: app,
-            at: 2
+            at: 2,
+            identity
         )
         #expect(shard.verdict(5) == .sent)
         shard.confirm(1, 5)
@@ -146,23 +153,23 @@ private final class Shard {
             shard.subscribe(9, serial)
             shard.records.unsubscribed(SocketID(9, 1), from: shard.channel, at: serial, 0)
         }
-        let count = shard.records[SocketID(9, 1)]?.subscriptions.count
-        #expect(count == ConnectionRecord.subscriptionsMax)
+        let count = shard.record(9)?.subscriptions.count
+        #expect(count == RecordedSubscriptions.subscriptionsMax)
     }
 
     @Test("Who tracks nothing is judged by time")
     func untracked() throws {
         let shard = try Shard()
         let socketID = SocketID(1, 1)
-        shard.records.subscribed(SubscriptionRecord(shard.channel, nil, at: 10), socketID) {
-            ConnectionRecord(socketID, of: app, client: "", user: nil, at: 10)
+        shard.records.subscribed(SubscriptionRecord(shard.channel, nil, at: 10), socketID)
+        shard.records.closed(identity(socketID), ConnectionRecord.Ending(), at: 20) { _ in
+            (0, nil)
         }
-        shard.records.closed(socketID, ConnectionRecord.Ending(), at: 20) { _ in (0, nil) }
         for (time, verdict) in [
             (9, .beforeJoining), (10, .sent), (20, .sent), (21, .afterLeaving), (nil, .notKept),
         ] as [(Int64?, DeliveryVerdict)] {
             let message = TracedMessage(position(1), last: 1, time: time)
-            let found = shard.records[socketID]?.verdict(of: message, on: shard.channel).verdict
+            let found = shard.record(1)?.verdict(of: message, on: shard.channel).verdict
             #expect(found == verdict)
         }
     }
