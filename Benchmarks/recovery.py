@@ -193,7 +193,7 @@ ROWS = [
     Row("the position of a channel that was left, name included", "B", 160, None, vacant, 0),
     Row("an idle connection", "B", 500, 300, lambda program: idle(program, "none"), 0),
     Row("an idle connection with a position", "B", None, None, lambda program: idle(program, "position"), 0),
-    Row("what a token adds to it, with one channel", "B", 380, None,
+    Row("what a token adds to it, with one channel", "B", 600, 380,
         lambda program: idle(program, "token") - idle(program, "none"), 0),
     Row("a confirmation: ping and pong", "µs", 12, 8, confirmation),
     Row("fan-out of 1,000 with SQLite, one at a time: CPU of the loop, against memory", "", 1.03, 1.01, stored_fanout),
