@@ -255,8 +255,8 @@ let package = Package(
         module(
             "FanfareBench",
             [
-                "CommandSupport", "Net", "WebSocket", "HTTP1", "PusherProtocol", "Primitives",
-                .argumentParser, .histogram,
+                "CommandSupport", "Net", "WebSocket", "HTTP1", "HTTPClient", "PusherProtocol",
+                "Primitives", .argumentParser, .histogram,
             ]
         ),
         // Shared by all commands: options for a broker, standard streams, proc(5).
@@ -564,8 +564,8 @@ let package = Package(
             "FanfareBenchTests",
             [
                 "fanfare", "FanfareBench", "CommandSupport", "TestPorts", "TestProgram",
-                "FanfareServer", "BrokerConfiguration", "Broker", "Net", "HTTP1", "WebSocket",
-                "PusherProtocol", .histogram,
+                "FanfareServer", "BrokerConfiguration", "Broker", "Net", "HTTP1", "HTTPClient",
+                "WebSocket", "PusherProtocol", .histogram,
             ]
         ),
     ]

@@ -75,7 +75,6 @@ struct AllCommand: ParsableCommand {
         if !faults.isEmpty { throw CommandError(faults.joined(separator: "\n")) }
     }
 
-    /// The benchmarks, with options for a few seconds each.
     private func scenarios() throws -> [any Scenario] {
         let count = "\(connections)"
         return [

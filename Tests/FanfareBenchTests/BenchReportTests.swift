@@ -41,7 +41,7 @@ import Testing
                 [.rate("deliveries", "deliveries", tracker.deliveries, in: .seconds(2))],
                 BenchReport.Row.latency("latency", "latency", latency),
                 BenchReport.Row.cpu(per: "delivery", tracker.deliveries, usage, of: server),
-                BenchReport.Row.traffic(per: "delivery", tracker.deliveries, usage),
+                [.traffic(per: "delivery", tracker.deliveries, usage)],
             ].flatMap { $0 },
             fault: tracker.fault(stalled: nil)
         )
@@ -105,7 +105,7 @@ import Testing
         let rows = [
             [.rate("visits", "visits", 0, in: .zero)],
             BenchReport.Row.cpu(per: "notice", 0, ResourceUsage(), of: nil),
-            BenchReport.Row.traffic(per: "notice", 0, ResourceUsage()),
+            [.traffic(per: "notice", 0, ResourceUsage())],
         ].flatMap { $0 }
         #expect(rows.first?.text == "0 in 0.000 s")
         #expect(rows.last?.text == "0.0 bytes in 0.000 reads")

@@ -65,7 +65,7 @@ extension TargetServer {
     /// A server with a short stall timeout.
     init(url: String) throws {
         self.init(
-            url: try #require(ServerURL(url)),
+            url: try #require(ServerURL(webSocketURL: url)),
             key: "app-key",
             secret: AppSecret("app-secret"),
             appID: "1",

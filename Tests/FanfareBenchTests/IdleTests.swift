@@ -32,7 +32,7 @@ import Testing
         ] as [(from: Int, to: Int, text: String, each: Double?)]
     )
     func growth(from before: Int, to after: Int, text: String, each: Double?) {
-        let row = IdleRun.growth(from: before, to: after, of: 5)
+        let row = IdleCommand.growth(from: before, to: after, of: 5)
         #expect(row.text == text)
         guard case .number(let number, _)? = row.members.first?.1 else {
             Issue.record("\(row)")

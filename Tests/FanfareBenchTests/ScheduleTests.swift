@@ -7,7 +7,7 @@ import Testing
     private let start = MonotonicTime(nanoseconds: 1_000)
 
     private func schedule(_ pace: Pace) -> Schedule {
-        Schedule(pace: pace, messageCount: 100, subscriberCount: 10, start: start)
+        Schedule(pace, messageCount: 100, subscriberCount: 10, start: start)
     }
 
     @Test func windowCountsDeliveries() {

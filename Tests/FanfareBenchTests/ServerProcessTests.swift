@@ -75,7 +75,7 @@ import Testing
             ("127.0.0.1", 16), ("127.1.2.3", 16), ("::1", 1), ("192.0.2.1", 1),
         ]
     ) func sources(ip: String, count: Int) throws {
-        let sources = Connector.sources(for: try #require(SocketAddress(ip: ip, port: 6001)))
+        let sources = LoadGenerator.sources(for: try #require(SocketAddress(ip: ip, port: 6001)))
         #expect(sources.count == count)
         #expect(Set(sources.map { $0?.ip }).count == count)
     }

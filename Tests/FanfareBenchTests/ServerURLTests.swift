@@ -1,3 +1,4 @@
+import HTTPClient
 import Testing
 
 @testable import FanfareBench
@@ -12,14 +13,14 @@ import Testing
         ("ws://[::1]", ["ws", "::1", "80", "", "[::1]"]),
     ])
     func reads(_ text: String, _ parts: [String]) throws {
-        let url = try #require(ServerURL(text))
+        let url = try #require(ServerURL(webSocketURL: text))
         let scheme = url.isSecure ? "wss" : "ws"
         #expect([scheme, url.host, "\(url.port)", url.pathPrefix, url.hostField] == parts)
     }
 
     @Test func writesItsURL() {
-        #expect(ServerURL("https://h:443/ws/")?.text == "wss://h/ws")
-        #expect(ServerURL("ws://[::1]:6001")?.text == "ws://[::1]:6001")
+        #expect(ServerURL(webSocketURL: "https://h:443/ws/")?.webSocketURL == "wss://h/ws")
+        #expect(ServerURL(webSocketURL: "ws://[::1]:6001")?.webSocketURL == "ws://[::1]:6001")
     }
 
     @Test(arguments: [
@@ -27,6 +28,6 @@ import Testing
         "ws://h:x", "ws://[::1", "ws://[::1]x", "ws://h/?a", "ws://u@h", "ws://h /", "ws:// h",
     ])
     func refuses(_ url: String) {
-        #expect(ServerURL(url) == nil)
+        #expect(ServerURL(webSocketURL: url) == nil)
     }
 }

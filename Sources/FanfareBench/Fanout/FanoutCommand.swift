@@ -1,8 +1,8 @@
 import ArgumentParser
 import CommandSupport
+import Net
 import PusherProtocol
 
-/// `fanfare bench fanout`: one channel with many subscribers.
 struct FanoutCommand: DeliveryScenario {
     static let configuration = CommandConfiguration(
         commandName: "fanout",
@@ -48,7 +48,6 @@ struct FanoutCommand: DeliveryScenario {
     var channelNames: [String] { [channel] }
 }
 
-/// `fanfare bench channels`: many channels with few subscribers each.
 struct ChannelsCommand: DeliveryScenario {
     static let configuration = CommandConfiguration(
         commandName: "channels",
@@ -102,15 +101,12 @@ struct ChannelsCommand: DeliveryScenario {
 protocol DeliveryScenario: ScenarioCommand {
     /// Public or private, at least one.
     var channelNames: [String] { get }
-    /// The number of connections that subscribe to each channel.
     var subscribers: Int { get }
     /// The number of events, sent to the channels in turn.
     var messages: Int { get }
     /// The length of each event's data, in bytes.
     var size: Int { get }
-    /// How fast events are sent.
     var pacing: PaceOptions { get }
-    /// How the subscribers would get what they missed.
     var recovery: Recovery { get }
 }
 
@@ -124,10 +120,45 @@ extension DeliveryScenario {
         (channelNames.count * subscribers, "--subscribers")
     }
 
-    func begin(with generator: LoadGenerator) throws(BenchError) -> any ScenarioRun {
-        var channels: [ChannelName] = []
-        for name in channelNames { channels.append(try .named(name)) }
-        return DeliveryRun(self, channels, generator)
+    func measure(with generator: LoadGenerator) throws(BenchError) -> Findings {
+        let audience = Subscribers(
+            of: try ChannelName.named(channelNames),
+            each: subscribers,
+            recovery: recovery,
+            generator: generator
+        )
+        let publisher = PacedPublisher(
+            to: audience,
+            pace: pacing.pace,
+            eventCount: messages,
+            inFlightMax: nil,
+            dataLength: size
+        )
+        try generator.connect(audience)
+        try generator.open([publisher.connection])
+        let before = generator.resourceUsage()
+        let startedAt = MonotonicTime.current
+        var usage: ResourceUsage?
+        let stalled = try generator.stall { () throws(BenchError) in
+            let all = messages * subscribers
+            try generator.run { now in
+                generator.progress.show("Delivering", audience.tracker.deliveries, of: all, at: now)
+                return publisher.step(at: now)
+            }
+            usage = generator.resourceUsage() - before
+        }
+        let used = usage ?? generator.resourceUsage() - before
+        let count = audience.tracker.deliveries
+        let time = startedAt.duration(to: audience.lastDeliveryAt ?? startedAt)
+        return Findings(fault: audience.tracker.fault(stalled: stalled)) {
+            Row.deliveries(audience.tracker)
+            Row.deflate(audience.ramp, of: generator.target)
+            Row.rate("deliveries", "deliveries", count, in: time)
+            Row.latency("latency", "latency", audience.latencies)
+            Row.cpu(per: "delivery", count, used, of: generator.server)
+            Row.traffic(per: "delivery", count, used)
+            Row.memory(of: generator.server)
+        }
     }
 
     func headline(connectingTime: String) -> String {

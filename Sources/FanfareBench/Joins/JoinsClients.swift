@@ -4,7 +4,6 @@ import PusherProtocol
 
 /// The users of a presence channel, and the number of members that each of them knows.
 final class JoinsClients: RampedClients {
-    /// Counts the open connections.
     var ramp: ConnectionRamp
     /// Users that have sent their subscription.
     private(set) var startedCount = 0
@@ -12,7 +11,6 @@ final class JoinsClients: RampedClients {
     private(set) var joinedCount = 0
     /// The sum over all users of the members that each knows, from the list and from notices.
     private(set) var knownCount = 0
-    /// Received notices.
     private(set) var noticeCount = 0
     let generator: LoadGenerator
 
@@ -20,11 +18,10 @@ final class JoinsClients: RampedClients {
     private let channel: ChannelName
     private let run = UInt32.random(in: 0..<1 << 24)
     private var scanner: PresenceNoticeScanner
-    private var users: [(client: BenchClient, socketID: SocketID)] = []
+    private var users: [BenchClient] = []
     /// The members that each user knows, by the index of its client.
     private var known: [Int]
 
-    /// Creates the users, without connections.
     init(count: Int, of channel: ChannelName, generator: LoadGenerator) {
         self.count = count
         self.channel = channel
@@ -34,12 +31,10 @@ final class JoinsClients: RampedClients {
         scanner = PresenceNoticeScanner(run: run)
     }
 
-    /// Subscribes the next user.
     func joinNext() {
         let userID = EventMarker(run: run, sequence: UInt32(startedCount), sentAt: 0).text
-        let (client, socketID) = users[startedCount]
+        users[startedCount].subscribe(to: channel, as: userID)
         startedCount += 1
-        client.subscribe(generator.target.subscription(to: channel, of: socketID, as: userID))
     }
 
     /// Whether all subscribed users know all subscribed users.
@@ -47,20 +42,19 @@ final class JoinsClients: RampedClients {
         joinedCount == startedCount && knownCount == startedCount * startedCount
     }
 
-    /// The faults in one line; nil if each user was notified once of each member.
     var fault: String? {
         let missing = known.reduce(0) { $0 + max(0, count - $1) }
         let repeated = known.reduce(0) { $0 + max(0, $1 - count) }
         return joined([
-            missing > 0 ? "\(grouped(missing)) member notices missing" : nil,
-            repeated > 0 ? "\(grouped(repeated)) member notices repeated" : nil,
+            counted(missing, "member notices missing"),
+            counted(repeated, "member notices repeated"),
         ])
     }
 
     // MARK: BenchClientDelegate
 
-    func clientConnected(_ client: BenchClient, as socketID: SocketID) {
-        users.append((client, socketID))
+    func clientConnected(_ client: BenchClient) {
+        users.append(client)
         ramp.markConnected(client)
     }
 

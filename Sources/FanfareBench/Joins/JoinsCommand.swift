@@ -1,8 +1,9 @@
 import ArgumentParser
 import CommandSupport
+import Net
+import Primitives
 import PusherProtocol
 
-/// `fanfare bench joins`: a growing presence channel.
 struct JoinsCommand: ScenarioCommand {
     static let configuration = CommandConfiguration(
         commandName: "joins",
@@ -49,11 +50,46 @@ struct JoinsCommand: ScenarioCommand {
 
     /// Joins per second; nil for as many as the server accepts.
     var rate: Double? { within.map { Double(users) / $0 } }
-
     var connections: (count: Int, option: String) { (users, "--users") }
 
-    func begin(with generator: LoadGenerator) throws(BenchError) -> any ScenarioRun {
-        JoinsRun(self, try .named(channel), generator)
+    func measure(with generator: LoadGenerator) throws(BenchError) -> Findings {
+        let clients = JoinsClients(count: users, of: try .named(channel), generator: generator)
+        try generator.connect(clients)
+        let pace: Pace = rate.map { .rate($0) } ?? .window(64)
+        let schedule = Schedule(pace, messageCount: users)
+        let first = JoinsSample(of: clients, generator)
+        var samples = [first]
+        let stalled = try generator.stall { () throws(BenchError) in
+            while clients.joinedCount < users {
+                // A step starts when all members know each other, so that steps do not overlap.
+                let count = min(clients.joinedCount + joinsPerRow, users)
+                try generator.run { now in
+                    generator.progress.show("Joining", clients.joinedCount, of: users, at: now)
+                    if clients.startedCount == count, clients.isComplete { return .done }
+                    let progress = clients.knownCount + clients.startedCount
+                    if generator.isStalled(progress, at: now) { return .stalled }
+                    let next = schedule.sendDue(
+                        missing: clients.startedCount - clients.joinedCount,
+                        while: clients.startedCount < count
+                    ) { _ in clients.joinNext() }
+                    if next != nil { generator.resetStallTimer(at: now) }
+                    return .wait(until: next)
+                }
+                samples.append(JoinsSample(of: clients, generator))
+            }
+        }
+        let time = first.time.duration(to: samples.last?.time ?? first.time)
+        let fault = stalled.map { stalled in
+            let missing = "\(grouped(users - clients.joinedCount)) not subscribed"
+            return "\(clients.fault ?? missing): no progress for \(stalled.inSeconds) s"
+        }
+        return Findings(fault: fault ?? clients.fault) {
+            Row.count("members", "members", clients.joinedCount)
+            Row.count("notices", "notices", clients.noticeCount)
+            Row.rate("joins", "joins", clients.joinedCount, in: time)
+            zip(samples.dropFirst(), samples).map { $0.row(since: $1) }
+            Row.deflate(clients.ramp, of: generator.target)
+        }
     }
 
     func headline(connectingTime: String) -> String {

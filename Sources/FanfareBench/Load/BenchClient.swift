@@ -9,10 +9,8 @@ import WebSocket
 ///
 /// All calls come on the loop's thread.
 protocol BenchClientDelegate: AnyObject {
-    /// The generator that opened the connections.
-    var generator: LoadGenerator { get }
     /// Called when the server has sent the connection's socket ID.
-    func clientConnected(_ client: BenchClient, as socketID: SocketID)
+    func clientConnected(_ client: BenchClient)
     /// Called when the server has acknowledged the subscription.
     func clientSubscribed(_ client: BenchClient, at now: MonotonicTime)
     /// Called when a subscribed client has received a text message.
@@ -28,6 +26,10 @@ protocol BenchClientDelegate: AnyObject {
 }
 
 extension BenchClientDelegate {
+    /// Handles nothing: this benchmark has no events.
+    func clientReceived(_ text: Span<UInt8>, by client: BenchClient, at now: MonotonicTime) -> Bool
+    { false }
+
     /// Does nothing: this benchmark closes no connections.
     func clientClosed(_ client: BenchClient, isClean: Bool) {}
 
@@ -37,7 +39,6 @@ extension BenchClientDelegate {
 
 /// One WebSocket connection of a benchmark.
 final class BenchClient: StreamDelegate {
-    /// The client's index in the benchmark.
     let index: Int
     /// Whether the server has granted permessage-deflate.
     private(set) var isCompressed = false
@@ -46,48 +47,59 @@ final class BenchClient: StreamDelegate {
     /// The relation of the subscription to the client's position; nil where the server has no positions.
     private(set) var start: SubscriptionStart?
     private let delegate: any BenchClientDelegate
-    private let traffic: Traffic
-    private let maskingKeys: MaskingKeys
+    private var socketID: SocketID?
+    private let generator: LoadGenerator
     private var stream: Stream?
     private var phase: Phase
     private var endpoint = WebSocketEndpoint(role: .client)
 
     private enum Phase {
-        /// The opening handshake is not finished.
         case upgrading(ClientHandshake, ResponseParser)
-        /// The socket ID has not arrived.
         case awaitingSocketID
-        /// No subscription is acknowledged.
         case unsubscribed
-        /// The subscription is acknowledged.
         case subscribed
-        /// The client is closing the connection.
         case closing
         /// The failure has been reported.
         case failed
     }
 
-    /// Creates a client; its stream opens later.
     init(
-        index: Int,
-        delegate: any BenchClientDelegate,
-        traffic: Traffic,
-        maskingKeys: MaskingKeys,
-        handshake: ClientHandshake
+        _ index: Int,
+        _ delegate: any BenchClientDelegate,
+        _ handshake: ClientHandshake,
+        _ generator: LoadGenerator
     ) {
         self.index = index
         self.delegate = delegate
-        self.traffic = traffic
-        self.maskingKeys = maskingKeys
+        self.generator = generator
         phase = .upgrading(handshake, ResponseParser())
     }
 
     // MARK: Commands
 
-    /// Subscribes to a channel; ``BenchClientDelegate/clientSubscribed(_:at:)`` follows.
-    func subscribe(_ subscription: ClientMessage) {
+    /// Subscribes to a channel once connected; ``BenchClientDelegate/clientSubscribed(_:at:)`` follows.
+    ///
+    /// A member of a presence channel has a user ID that needs no escaping in JSON. A client that tracks the channel
+    /// has a position to resume from.
+    func subscribe(
+        to channel: ChannelName,
+        as userID: String? = nil,
+        from position: PositionRequest? = nil
+    ) {
+        guard let socketID else { return }
         phase = .unsubscribed
-        send(subscription)
+        let target = generator.target
+        let data = userID.map { #"{"user_id":"\#($0)"}"# }
+        let auth =
+            channel.kind.requiresSignature
+            ? ChannelSignature.auth(
+                socketID: socketID,
+                channel: channel.text,
+                channelData: data,
+                key: target.key,
+                secret: target.secret
+            ) : nil
+        send(.subscribe(channel: channel.text, auth: auth, channelData: data, position: position))
     }
 
     /// Unsubscribes from a channel; the server does not acknowledge this.
@@ -95,7 +107,7 @@ final class BenchClient: StreamDelegate {
 
     /// Starts the closing handshake (RFC 6455 §7); ``BenchClientDelegate/clientClosed(_:isClean:)`` follows.
     func close() {
-        let frame = endpoint.close(.normal, mask: maskingKeys.next())
+        let frame = endpoint.close(.normal, mask: generator.maskingKey())
         guard let frame else { return }
         phase = .closing
         stream?.write(frame)
@@ -114,15 +126,13 @@ final class BenchClient: StreamDelegate {
 
     /// Stops reading: data accumulates in the kernel's buffers, then in the server's queue.
     func pauseReading() { stream?.pauseReading() }
-
-    /// Resumes reading.
     func resumeReading() { stream?.resumeReading() }
 
     /// Sends a message; the client ignores the answer.
     func send(_ message: ClientMessage) {
         var text: [UInt8] = []
         message.append(to: &text)
-        let frame = endpoint.encode(.text, text.span, mask: maskingKeys.next())
+        let frame = endpoint.encode(.text, text.span, mask: generator.maskingKey())
         if let frame { stream?.write(frame) }
     }
 
@@ -147,7 +157,7 @@ final class BenchClient: StreamDelegate {
                 case .binary, .pong: break
                 case .ping:
                     let pong = incoming.withPayload(in: bytes.span) {
-                        endpoint.pong($0, mask: maskingKeys.next())
+                        endpoint.pong($0, mask: generator.maskingKey())
                     }
                     if let pong { stream.write(pong) }
                 case .close(let code):
@@ -158,7 +168,8 @@ final class BenchClient: StreamDelegate {
         } catch {
             fail("\(error)")
         }
-        traffic.count(position)
+        generator.traffic.readCount += 1
+        generator.traffic.byteCount += position
         return position
     }
 
@@ -232,7 +243,8 @@ final class BenchClient: StreamDelegate {
         switch (message, phase) {
         case (.connectionEstablished(let socketID, _, _), .awaitingSocketID):
             phase = .unsubscribed
-            delegate.clientConnected(self, as: socketID)
+            self.socketID = socketID
+            delegate.clientConnected(self)
         case (.subscriptionSucceeded(_, let data), .unsubscribed):
             phase = .subscribed
             memberCount = Self.memberCount(in: data)
@@ -278,7 +290,7 @@ final class BenchClient: StreamDelegate {
             return
         }
         let sentence = ErrorHint.append(hint, to: reason.printable)
-        delegate.generator.fail(
+        generator.fail(
             wasSubscribed
                 ? .connectionLost(index: index, reason: sentence)
                 : .connectionRefused(index: index, reason: sentence)

@@ -4,34 +4,23 @@ import Primitives
 
 /// An error that ends a benchmark.
 enum BenchError: Error, CustomStringConvertible {
-    /// The limit on this process's descriptors is too low for the connections.
     case descriptorLimit(needed: Int, allowed: Int, option: String)
-    /// The local port range is too small for the connections to one address.
     case portRange(connections: Int, ports: Int)
     /// All local ports are in use, most of them by connections in TIME_WAIT.
     case noLocalPort
-    /// The host name cannot be resolved.
     case resolution(ResolveError)
-    /// No connection to the server can be opened.
     case unreachable(url: String, reason: String)
-    /// The server refused a connection, its handshake or its subscription.
     case connectionRefused(index: Int, reason: String)
-    /// A subscribed connection was lost.
     case connectionLost(index: Int, reason: String)
-    /// The HTTP API refused an event.
     case eventRefused(status: Int, answer: String)
-    /// The connection to the HTTP API was lost.
     case publisherLost(reason: String)
-    /// Not all connections were subscribed, and there was no progress within the timeout.
     case connectingStalled(connected: Int, of: Int, timeout: Duration)
-    /// Not all connections were closed, and there was no progress within the timeout.
     case closingStalled(closed: Int, of: Int, timeout: Duration)
-    /// The server accepts no more connections, and its descriptor limit is lower than the number needed.
     case serverLimit(Int, reason: String)
-    /// The server's process is not known.
     case noServerProcess
-    /// The memory of the server's processes cannot be read.
     case memoryUnreadable(ids: [Int32])
+    /// A phase made no progress within the stall timeout; ``LoadGenerator/stall(in:)`` handles it.
+    case stalled
     /// A local failure: descriptors, memory, threads, certificates.
     case machine(String)
 
@@ -93,6 +82,7 @@ enum BenchError: Error, CustomStringConvertible {
             The memory of process \(ids.map(String.init).joined(separator: ", ")) cannot be read \
             (/proc/PID/smaps_rollup): run this as the same user or as root.
             """
+        case .stalled: "No progress."
         case .machine(let reason): reason
         }
     }
@@ -100,7 +90,6 @@ enum BenchError: Error, CustomStringConvertible {
 
 /// Hints for errors that the server reports: a sentence that says what to do; nil where there is no hint.
 enum ErrorHint {
-    /// Appends a hint to a reason.
     static func append(_ hint: String?, to reason: String) -> String {
         guard let hint else { return reason }
         return reason + (reason.hasSuffix(".") ? " " : ". ") + hint
@@ -122,7 +111,6 @@ enum ErrorHint {
         }
     }
 
-    /// The hint for the status of a refused opening handshake.
     static func forUpgrade(status: Int) -> String? {
         switch status {
         case 301, 302, 307, 308: "Use the URL that the server redirects to."
@@ -134,7 +122,6 @@ enum ErrorHint {
         }
     }
 
-    /// The hint for the status of a refused subscription.
     static func forSubscription(status: Int) -> String? {
         switch status {
         case 401, 403: "Check --key and --secret."
@@ -143,7 +130,6 @@ enum ErrorHint {
         }
     }
 
-    /// The hint for the status of a refused event.
     static func forEvent(status: Int) -> String? {
         switch status {
         case 401: "Check --key, --secret and --app-id, and the clocks of both machines."

@@ -6,7 +6,6 @@ import Primitives
 /// Events are numbered over all channels: of 3 channels, the second has the events 1, 4, 7 …, so that a number
 /// identifies its channel. Subscriber `i` of `n` channels is subscribed to channel `i % n`.
 struct DeliveryTracker {
-    /// Events sent.
     private(set) var sentCount = 0
     /// Deliveries, without duplicates.
     private(set) var deliveries = 0
@@ -32,7 +31,6 @@ struct DeliveryTracker {
         next = (0..<subscriberCount).map { UInt32($0 % channelCount) }
     }
 
-    /// The number of channels.
     var channelCount: Int { unsent.count }
 
     /// The number of a channel's next event.
@@ -47,7 +45,8 @@ struct DeliveryTracker {
     /// Deliveries that have not arrived although a later one has.
     var skippedCount: Int { skipped.count }
 
-    /// Whether nothing is missing, duplicated or out of order.
+    /// Grows with each event and delivery.
+    var progress: Int { sentCount + deliveries + duplicated }
     var isFaultless: Bool { missing == 0 && duplicated == 0 && outOfOrder == 0 }
 
     /// Counts a channel's next event as sent; returns its number.
@@ -100,9 +99,9 @@ extension DeliveryTracker {
     /// The faults in one line; nil if every delivery arrived once and in order within the stall timeout.
     func fault(stalled: Duration?) -> String? {
         let faults = joined([
-            missing > 0 ? "\(grouped(missing)) lost" : nil,
-            duplicated > 0 ? "\(grouped(duplicated)) duplicated" : nil,
-            outOfOrder > 0 ? "\(grouped(outOfOrder)) out of order" : nil,
+            counted(missing, "lost"),
+            counted(duplicated, "duplicated"),
+            counted(outOfOrder, "out of order"),
         ])
         guard let stalled else { return faults }
         return "\(faults ?? "an event was not answered"): no delivery for \(stalled.inSeconds) s"

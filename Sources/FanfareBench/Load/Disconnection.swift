@@ -17,7 +17,6 @@ struct DisconnectionCounts: Equatable {
     /// Refused connections, by the server's code; -1 stands for none.
     private(set) var refused: [Int: Int] = [:]
 
-    /// Counts a connection.
     mutating func count(_ disconnection: Disconnection) {
         switch (disconnection.wasSubscribed, disconnection.code) {
         case (true, let code?): closed[code, default: 0] += 1
@@ -26,7 +25,6 @@ struct DisconnectionCounts: Equatable {
         }
     }
 
-    /// The number of connections.
     var total: Int { ended + closed.values.reduce(0, +) + refused.values.reduce(0, +) }
 
     /// The table text: `12 with 4100, 3 without a code, 2 refused (4100)`.
@@ -38,6 +36,16 @@ struct DisconnectionCounts: Equatable {
                 "\(grouped($0.value)) refused (\($0.key < 0 ? "no code" : "\($0.key)"))"
             }
         return parts.isEmpty ? "none" : parts.joined(separator: ", ")
+    }
+
+    /// The JSON members: `prefix_closed_4100`, `prefix_ended`, `prefix_refused_4100`.
+    func members(_ prefix: String) -> [BenchReport.Member] {
+        closed.sorted { $0.key < $1.key }.map { ("\(prefix)_closed_\($0.key)", .integer($0.value)) }
+            + [("\(prefix)_ended", .integer(ended))]
+            + refused.sorted { $0.key < $1.key }.map { code, count in
+                let name = code < 0 ? "without_code" : "\(code)"
+                return ("\(prefix)_refused_\(name)", .integer(count))
+            }
     }
 
     /// The codes that are not in the protocol, in one line; nil if there are none.

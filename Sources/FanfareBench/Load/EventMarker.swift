@@ -4,7 +4,6 @@
 /// in eight and the time in sixteen. That is four words, so that a scanner compares words and does not parse the same
 /// marker twice.
 struct EventMarker: Equatable {
-    /// The length in bytes.
     static let length = 32
 
     /// Identifies the run, as several may use the same channel; 24 bits.
@@ -14,7 +13,6 @@ struct EventMarker: Equatable {
     /// When the event was due, in nanoseconds of the monotonic clock.
     var sentAt: Int64
 
-    /// Appends the marker's bytes.
     func append(to bytes: inout [UInt8]) {
         bytes.append(contentsOf: Self.magic)
         Self.append(UInt64(run), digitCount: 6, to: &bytes)
@@ -33,7 +31,6 @@ struct EventMarker: Equatable {
         return bytes
     }
 
-    /// The marker alone, as text.
     var text: String { String(decoding: data(length: Self.length), as: UTF8.self) }
 
     private static let magic = Array("@-".utf8)
@@ -65,7 +62,6 @@ struct EventMarkerScanner {
         var marker: EventMarker
     }
 
-    /// Creates a scanner for a run of 24 bits.
     init(run: UInt32) {
         self.run = run
         let marker = EventMarker(run: run, sequence: 0, sentAt: 0)

@@ -1,46 +1,55 @@
 import HTTP1
+import HTTPClient
 import Net
 import Primitives
 import PusherProtocol
 
+/// An event to trigger.
+struct TriggeredEvent {
+    /// The sequence number in its marker.
+    var number: UInt32
+    /// The channel's index.
+    var channel = 0
+    /// When the event is due; its latency counts from then.
+    var due: MonotonicTime
+}
+
 /// Triggers events over one keep-alive connection to the HTTP API, without waiting for each answer.
 final class EventPublisher: StreamDelegate {
     /// How an answer with 503, or a connection that is lost with requests unanswered, is handled.
-    enum FailurePolicy {
+    enum FailurePolicy: Equatable {
         /// Ends the run. At most 64 requests are unanswered at a time.
         case endRun
         /// Is counted, and the next connection is opened: the server is overloaded on purpose. Requests are sent for as
-        /// long as the socket takes them.
-        case count
+        /// long as the socket takes them, or until an answer with Retry-After where the publisher obeys it.
+        case count(obeysRetryAfter: Bool = false)
     }
 
-    /// The answer to an event.
-    enum Answer: Equatable {
-        case accepted
-        /// 503, and the time in Retry-After; nil where the field is missing.
-        case refused(retryAfter: Duration?)
-    }
-
-    /// Called with each event's number and its answer.
-    var onAnswer: (UInt32, Answer) -> Void = { _, _ in }
+    /// Called with each event's number, and whether it was answered 200 rather than 503.
+    var onAnswer: (UInt32, _ isAccepted: Bool) -> Void = { _, _ in }
     /// The number of connections that were lost with requests unanswered and without `Connection: close`.
     private(set) var lostConnectionCount = 0
-    /// Whether the connection is established.
-    private(set) var isOpen = false
+    /// Answers 503 without Retry-After.
+    private(set) var withoutRetryAfterCount = 0
+    /// How often the publisher waited for Retry-After.
+    private(set) var pauseCount = 0
 
-    private let requests: TriggerRequestBuilder
+    private let channels: [ChannelName]
+    private let run: UInt32
+    private let path: String
+    /// The data behind an event's marker, and the end of the JSON object.
+    private let bodyEnd: ArraySlice<UInt8>
     private let policy: FailurePolicy
     private let generator: LoadGenerator
+    private var pausedUntil: MonotonicTime?
+    private var isOpen = false
     private var stream: Stream?
     private var parser = ResponseParser()
-    private var hasStarted = false
     /// The status of the response whose content comes next, and its Retry-After.
     private var status = 0
     private var retryAfter: Duration?
     /// Whether a response had `Connection: close`.
     private var isLast = false
-    /// Whether no further connection is opened.
-    private var isEnding = false
     /// The unanswered events, from `firstUnanswered` on.
     private var unanswered: [TriggeredEvent] = []
     private var firstUnanswered = 0
@@ -49,43 +58,41 @@ final class EventPublisher: StreamDelegate {
     /// Limits the requests that the kernel has not taken, in bytes.
     private static let queuedBytesMax = 128 << 10
 
-    /// A publisher without a connection.
-    init(_ requests: TriggerRequestBuilder, policy: FailurePolicy, generator: LoadGenerator) {
-        self.requests = requests
+    /// Creates a publisher of a run's events, with data of at least ``EventMarker/length`` bytes.
+    init(
+        to channels: [ChannelName],
+        run: UInt32,
+        dataLength: Int,
+        policy: FailurePolicy,
+        generator: LoadGenerator
+    ) {
+        self.channels = channels
+        self.run = run
         self.policy = policy
         self.generator = generator
+        path = "/apps/\(generator.target.appID)/events"
+        // Events differ only in their channel and marker; the filler behind the marker is made once.
+        let data = EventMarker(run: run, sequence: 0, sentAt: 0).data(length: dataLength)
+        bodyEnd = (data + Array(#""}"#.utf8))[EventMarker.length...]
     }
 
-    /// The number of requests that are not answered.
     var unansweredCount: Int { unanswered.count - firstUnanswered }
 
-    /// Whether another event can be sent now.
     var canSend: Bool {
-        guard let stream, isOpen, stream.isOpen, !isLast, !isEnding else { return false }
+        guard let stream, isOpen, stream.isOpen, !isLast else { return false }
+        if let pausedUntil, pausedUntil > .current { return false }
         return switch policy {
         case .endRun: unansweredCount < Self.unansweredMax
         case .count: stream.queuedByteCount < Self.queuedBytesMax
         }
     }
 
-    /// Opens the connection, in the first call; returns whether events can be sent.
-    ///
-    /// - Throws: When the connection is not open within the stall timeout.
-    func open(at now: MonotonicTime) throws(BenchError) -> Bool {
-        if !hasStarted { connect() }
-        if !canSend, generator.isStalled(0, at: now) {
-            throw .publisherLost(reason: "no connection in time")
-        }
-        return canSend
-    }
-
-    private func connect() {
-        hasStarted = true
+    func connect() {
         do throws(BenchError) {
             parser = ResponseParser()
             isLast = false
-            stream = try generator.connector
-                .connectAsBackend(on: generator.reactor, delegate: self)
+            let address = generator.target.backend ?? generator.address
+            stream = try generator.open(to: address, self)
         } catch {
             generator.fail(error)
         }
@@ -93,24 +100,51 @@ final class EventPublisher: StreamDelegate {
 
     /// Triggers an event; its request is sent at the end of the turn.
     func trigger(_ event: TriggeredEvent) {
+        pausedUntil = nil
         unanswered.append(event)
         send(event)
     }
 
     private func send(_ event: TriggeredEvent) {
         do throws(HTTPError) {
-            let timestamp = generator.reactor.unixTime
-            stream?.write(try requests.request(event, timestamp: timestamp))
+            stream?.write(try request(event))
             parser.expect(.post)
         } catch {
             fail("\(error)")
         }
     }
 
-    /// Aborts the connection; unanswered events stay unanswered.
-    func end() {
-        isEnding = true
-        stream?.abort()
+    private func request(_ event: TriggeredEvent) throws(HTTPError) -> [UInt8] {
+        let (target, body) = (generator.target, body(of: event))
+        let query = RequestSignature.sign(
+            method: "POST",
+            path: path,
+            body: body.span,
+            key: target.key,
+            secret: target.secret,
+            timestamp: generator.reactor.unixTime
+        )
+        let request = Request(
+            .post,
+            "\(target.url.pathPrefix)\(path)?\(query)",
+            host: target.url.hostField,
+            fields: [Field("Content-Type", "application/json")],
+            body: body
+        )
+        return try request.encode()
+    }
+
+    private func body(of event: TriggeredEvent) -> [UInt8] {
+        // Neither a channel's name nor the data has a character that JSON escapes.
+        var body = Array(#"{"name":"bench","channel":""#.utf8)
+        let channel = channels[event.channel].text
+        body.reserveCapacity(128 + channel.utf8.count + bodyEnd.count)
+        body.append(contentsOf: channel.utf8)
+        body.append(contentsOf: #"","data":""#.utf8)
+        EventMarker(run: run, sequence: event.number, sentAt: event.due.nanoseconds)
+            .append(to: &body)
+        body.append(contentsOf: bodyEnd)
+        return body
     }
 
     // MARK: StreamDelegate
@@ -155,8 +189,13 @@ final class EventPublisher: StreamDelegate {
             firstUnanswered = 0
         }
         switch (status, policy) {
-        case (200, _): onAnswer(number, .accepted)
-        case (503, .count): onAnswer(number, .refused(retryAfter: retryAfter))
+        case (200, _): onAnswer(number, true)
+        case (503, .count(let obeysRetryAfter)):
+            onAnswer(number, false)
+            if retryAfter == nil { withoutRetryAfterCount += 1 }
+            guard obeysRetryAfter, let retryAfter else { break }
+            if pausedUntil == nil { pauseCount += 1 }
+            pausedUntil = MonotonicTime.current.advanced(by: retryAfter)
         default:
             generator.fail(.eventRefused(status: status, answer: Self.line(content)))
             return false
@@ -168,7 +207,7 @@ final class EventPublisher: StreamDelegate {
         self.stream = nil
         let wasOpen = isOpen
         isOpen = false
-        if isEnding || error == .shutDown || generator.failure != nil { return }
+        if error == .shutDown || generator.hasFailed { return }
         let reason = error.map { "\($0)" } ?? "the server closed it"
         guard wasOpen else { return fail(reason) }
         let isLost = unansweredCount > 0 && !isLast

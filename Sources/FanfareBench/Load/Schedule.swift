@@ -10,7 +10,6 @@ enum Pace: Equatable, Sendable {
 }
 
 extension Pace: CustomStringConvertible {
-    /// The pace in the headline.
     var description: String {
         switch self {
         case .window(let count): "\(grouped(count)) at a time"
@@ -31,33 +30,69 @@ extension Pace: CustomStringConvertible {
 func perSecond(_ rate: Double?) -> String { rate.map { ", \(Pace.rate($0))" } ?? "" }
 
 /// Decides when each event of a run is sent.
-struct Schedule {
-    /// How fast to send.
-    let pace: Pace
-    /// The number of events.
-    var messageCount = Int.max
+final class Schedule {
+    /// When the first event was due; nil before it, and after a pause.
+    private(set) var start: MonotonicTime?
+    private let pace: Pace
+    private let messageCount: Int
     /// The number of deliveries of each event.
-    var subscriberCount = 1
-    /// When the first event is due.
-    let start: MonotonicTime
-    /// The number of events sent before this schedule.
-    var sentBefore = 0
+    private let subscriberCount: Int
+    /// Events sent since the start.
+    private var sentCount = 0
+
+    init(
+        _ pace: Pace,
+        messageCount: Int = .max,
+        subscriberCount: Int = 1,
+        start: MonotonicTime? = nil
+    ) {
+        self.pace = pace
+        self.messageCount = messageCount
+        self.subscriberCount = subscriberCount
+        self.start = start
+    }
+
+    /// Sends all events that are due, while that is possible; `missing` deliveries have not arrived.
+    ///
+    /// The first call, and the first one after a pause, starts the schedule.
+    ///
+    /// - Returns: When the next event is due; nil if that depends on deliveries.
+    func sendDue<E>(
+        missing: @autoclosure () -> Int = 0,
+        while canSend: @autoclosure () -> Bool,
+        _ send: (_ due: MonotonicTime) throws(E) -> Void
+    ) throws(E) -> MonotonicTime? {
+        start = start ?? .current
+        while canSend() {
+            switch step(sent: sentCount, missing: missing(), now: .current) {
+            case .send(let due):
+                sentCount += 1
+                try send(due)
+            case .wait(let due): return due
+            case .waitForDeliveries, .finished: return nil
+            }
+        }
+        return nil
+    }
+
+    /// Sends nothing until the next call; events that were due meanwhile are never sent.
+    func pause() {
+        start = nil
+        sentCount = 0
+    }
 
     /// What to do about the next event.
     enum Step: Equatable {
         /// Send it; its latency counts from this time.
         case send(due: MonotonicTime)
-        /// Wait: it is due at this time.
         case wait(until: MonotonicTime)
         /// Wait for deliveries: the window is full.
         case waitForDeliveries
-        /// All events are sent.
         case finished
     }
 
     /// Decides about the next event, by the number sent and that of deliveries that have not arrived.
     func step(sent: Int, missing: Int, now: MonotonicTime) -> Step {
-        let sent = sent - sentBefore
         guard sent < messageCount else { return .finished }
         switch pace {
         case .window(let count):
@@ -66,7 +101,7 @@ struct Schedule {
             // Due times count from the first event: a server that stalls does not delay them, so that the latency of a
             // late event includes the wait (no coordinated omission).
             let offset = Int64((Double(sent) * 1e9 / perSecond).rounded())
-            let due = MonotonicTime(nanoseconds: start.nanoseconds + offset)
+            let due = MonotonicTime(nanoseconds: (start ?? now).nanoseconds + offset)
             return due <= now ? .send(due: due) : .wait(until: due)
         }
     }

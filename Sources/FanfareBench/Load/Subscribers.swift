@@ -6,7 +6,6 @@ import PusherProtocol
 ///
 /// Each subclass conforms to the delegate by itself, so that the call for a message is direct.
 class CheckedSubscribers {
-    /// Counts the subscribed connections.
     final var ramp: ConnectionRamp
     /// Delivery latency in nanoseconds, counted from when the event was due.
     final fileprivate(set) var latencies = Histogram<UInt64>.latencies
@@ -35,13 +34,14 @@ class CheckedSubscribers {
         scanner = EventMarkerScanner(run: run)
     }
 
-    /// The builder of requests for events to these subscribers.
-    final func requests(dataLength: Int) -> TriggerRequestBuilder {
-        TriggerRequestBuilder(
-            channels: channels,
-            dataLength: dataLength,
+    /// A publisher of events to these subscribers.
+    final func publisher(dataLength: Int, policy: EventPublisher.FailurePolicy) -> EventPublisher {
+        EventPublisher(
+            to: channels,
             run: run,
-            target: generator.target
+            dataLength: dataLength,
+            policy: policy,
+            generator: generator
         )
     }
 
@@ -52,12 +52,9 @@ class CheckedSubscribers {
         return taken
     }
 
-    final func clientConnected(_ client: BenchClient, as socketID: SocketID) {
-        let channel = channels[client.index % channels.count]
+    final func clientConnected(_ client: BenchClient) {
         let position = recovery == .position ? PositionRequest() : nil
-        client.subscribe(
-            generator.target.subscription(to: channel, of: socketID, from: position)
-        )
+        client.subscribe(to: channels[client.index % channels.count], from: position)
     }
 
     final func clientSubscribed(_ client: BenchClient, at now: MonotonicTime) {
@@ -67,12 +64,9 @@ class CheckedSubscribers {
 
 /// Subscribers that receive each event of their channel once and in order.
 final class Subscribers: CheckedSubscribers, RampedClients {
-    /// Checks the deliveries.
     var tracker: DeliveryTracker
-    /// When the last delivery arrived.
     private(set) var lastDeliveryAt: MonotonicTime?
 
-    /// Creates the subscribers, a number for each channel, without connections.
     init(
         of channels: [ChannelName],
         each count: Int,
@@ -97,18 +91,15 @@ final class Subscribers: CheckedSubscribers, RampedClients {
 
 /// Subscribers of a channel that several connections publish to, whose events the server may refuse.
 final class OverloadReaders: CheckedSubscribers, RampedClients {
-    /// Checks the answers and deliveries.
     var ledger: EventLedger
     /// The readers' connections that were lost.
     private(set) var disconnections = DisconnectionCounts()
 
-    /// Creates the readers, without connections.
     init(of channel: ChannelName, count: Int, publisherCount: Int, generator: LoadGenerator) {
         ledger = EventLedger(publisherCount: publisherCount, readerCount: count)
         super.init(of: [channel], count: count, recovery: .none, generator: generator)
     }
 
-    /// The number of open connections.
     var openCount: Int { ramp.connectedCount - disconnections.total }
 
     func clientReceived(_ text: Span<UInt8>, by client: BenchClient, at now: MonotonicTime) -> Bool

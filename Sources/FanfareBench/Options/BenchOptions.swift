@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import Glibc
+import HTTPClient
 import Net
 import PusherProtocol
 
@@ -48,9 +49,8 @@ struct BenchOptions: ParsableArguments {
         _ = try target()
     }
 
-    /// The server that the options describe.
     func target() throws -> TargetServer {
-        guard let url = ServerURL(broker.text) else {
+        guard let url = ServerURL(webSocketURL: broker.text) else {
             throw ValidationError("--url must be like ws://127.0.0.1:6001 or wss://host/prefix")
         }
         if let pid, ServerProcess(id: pid) == nil {
@@ -70,7 +70,9 @@ struct BenchOptions: ParsableArguments {
 
     /// The address of another node of the cluster that an option names; with TLS if `--url` has it.
     func address(of text: String, _ option: String) throws -> SocketAddress {
-        guard let url = ServerURL(text), url.isSecure == ServerURL(broker.text)?.isSecure else {
+        guard let url = ServerURL(webSocketURL: text),
+            url.isSecure == ServerURL(webSocketURL: broker.text)?.isSecure
+        else {
             throw ValidationError("\(option) must be an address like that of --url")
         }
         guard let address = try? SocketAddress.resolve(host: url.host, port: url.port).first else {
@@ -122,7 +124,6 @@ struct BenchOutput {
     /// Whether the JSON object replaces the table.
     var isStandard: Bool { path == "-" }
 
-    /// Writes the JSON object and a line feed.
     func write(_ json: [UInt8]) throws {
         guard let path else { return }
         let text = String(decoding: json, as: UTF8.self)

@@ -30,18 +30,15 @@ struct PaceOptions: ParsableArguments {
         if let window { try check(window, "--window") }
     }
 
-    /// The pace that the options describe.
     var pace: Pace { rate.map { .rate($0) } ?? .window(window ?? 8) }
 }
 
-/// Checks a count.
 func check(_ count: Int, _ option: String, max: Int = 1_000_000) throws {
     guard (1...max).contains(count) else {
         throw ValidationError("\(option) must be between 1 and \(grouped(max))")
     }
 }
 
-/// Checks a number of seconds, or a number per second.
 func check(_ number: Double, _ option: String, in range: ClosedRange<Double>) throws {
     guard range.contains(number) else {
         throw ValidationError(
@@ -65,7 +62,6 @@ func refuseDeflate(_ options: BenchOptions) throws {
     }
 }
 
-/// Checks the length of an event's data.
 func checkSize(_ size: Int) throws {
     guard (EventMarker.length...1 << 20).contains(size) else {
         throw ValidationError(

@@ -7,7 +7,6 @@ import CommandSupport
 /// answer, because its connection was lost, may reach any. Each reader must receive the events of a connection once and
 /// in the order in which they were sent.
 struct EventLedger {
-    /// The answer to an event.
     private enum AnswerState: UInt8 {
         case unanswered, accepted, refused
     }
@@ -18,11 +17,8 @@ struct EventLedger {
         var arrivals: [UInt32] = []
     }
 
-    /// The number of publishing connections.
     let publisherCount: Int
-    /// The number of readers.
     let readerCount: Int
-    /// Sent events.
     private(set) var sentCount = 0
     /// Events answered 200.
     private(set) var acceptedCount = 0
@@ -33,7 +29,6 @@ struct EventLedger {
     /// Deliveries that were repeated, out of order, or of an event that was never sent.
     private(set) var misplacedCount = 0
 
-    /// Deliveries to each reader.
     private var received: [UInt32]
     /// The readers whose connections were lost, and their deliveries.
     private var removed = (readers: 0, deliveries: 0)
@@ -52,7 +47,6 @@ struct EventLedger {
         expected = .init(repeating: 0, count: publisherCount * readerCount)
     }
 
-    /// Sent events without an answer.
     var unansweredCount: Int { sentCount - acceptedCount - refusedCount }
 
     /// Deliveries in flight to connected readers, if every unanswered event is accepted.
@@ -60,6 +54,9 @@ struct EventLedger {
         (sentCount - refusedCount) * (readerCount - removed.readers)
             - (deliveries - removed.deliveries) - discardedCount
     }
+
+    /// Grows with each answer and delivery.
+    var progress: Int { deliveries + misplacedCount + acceptedCount + refusedCount }
 
     /// Whether every event is answered and no delivery is awaited; an answer may come after the last delivery.
     var isSettled: Bool { unansweredCount == 0 && outstanding <= 0 }
@@ -105,7 +102,6 @@ struct EventLedger {
         return true
     }
 
-    /// The faulty deliveries, by the answer to the event.
     struct Outcome: Equatable {
         /// Deliveries of accepted events that did not arrive.
         var lost = 0
@@ -113,7 +109,6 @@ struct EventLedger {
         var deliveredThoughRefused = 0
     }
 
-    /// Sums up the deliveries of all events.
     var outcome: Outcome {
         var outcome = Outcome()
         for publisher in publishers {
@@ -128,14 +123,11 @@ struct EventLedger {
         return outcome
     }
 
-    /// The faults in one line; nil if there is none.
     func fault(_ outcome: Outcome) -> String? {
         joined([
-            outcome.lost > 0 ? "\(grouped(outcome.lost)) deliveries of accepted events lost" : nil,
-            misplacedCount > 0 ? "\(grouped(misplacedCount)) repeated or out of order" : nil,
-            outcome.deliveredThoughRefused > 0
-                ? "\(grouped(outcome.deliveredThoughRefused)) deliveries of events answered 503"
-                : nil,
+            counted(outcome.lost, "deliveries of accepted events lost"),
+            counted(misplacedCount, "repeated or out of order"),
+            counted(outcome.deliveredThoughRefused, "deliveries of events answered 503"),
         ])
     }
 }

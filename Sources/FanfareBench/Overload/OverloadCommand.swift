@@ -2,7 +2,6 @@ import ArgumentParser
 import CommandSupport
 import PusherProtocol
 
-/// `fanfare bench overload`: more events than the server can deliver.
 struct OverloadCommand: ScenarioCommand {
     static let configuration = CommandConfiguration(
         commandName: "overload",
@@ -88,9 +87,12 @@ struct OverloadCommand: ScenarioCommand {
         (subscribers + publishers + 2, "--subscribers or --publishers")
     }
 
-    func begin(with generator: LoadGenerator) throws(BenchError) -> any ScenarioRun {
-        let unrelated = try ChannelName.named(channel + "-unrelated")
-        return OverloadRun(self, try .named(channel), unrelated: unrelated, generator)
+    func measure(with generator: LoadGenerator) throws(BenchError) -> Findings {
+        let unrelated = UnrelatedChannel(try .named(channel + "-unrelated"), rate: rate)
+        defer { unrelated.update { $0.isCancelled = true } }
+        let run = OverloadRun(self, try .named(channel), unrelated, generator)
+        try run.run()
+        return Findings(fault: run.fault, rows: run.rows)
     }
 
     func headline(connectingTime: String) -> String {

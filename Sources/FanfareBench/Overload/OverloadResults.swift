@@ -3,7 +3,6 @@ import Primitives
 
 /// The results of an overload, and the faults in them.
 struct OverloadResults {
-    /// The measurements of one phase.
     struct Phase: Equatable {
         var deliveries = 0
         var time = Duration.zero
@@ -17,7 +16,6 @@ struct OverloadResults {
     var window = Phase()
     /// The phase without a window.
     var overload = Phase()
-    /// The delivery latency without a window.
     var latency: LatencyFigures?
     /// Events answered 200, without a window.
     var acceptedCount = 0
@@ -27,7 +25,8 @@ struct OverloadResults {
     var unansweredCount = 0
     /// The time from then until all answers and deliveries had arrived.
     var drainTime = Duration.zero
-    /// The results of the unrelated channel.
+    /// Whether answers or deliveries stayed out for the stall timeout.
+    var isStuck = false
     var unrelated: UnrelatedChannel.Results?
 
     /// The ratio of the unrelated channel's p99 latency during the overload to that in the quiet phase; nil if unknown.
@@ -67,7 +66,6 @@ struct OverloadResults {
         ].compactMap { $0 }
     }
 
-    /// The rows of rates, answers and latencies.
     @RowBuilder func rows(of server: ServerProcess?) -> [Row] {
         Row.rate("deliveries with a window", "window_deliveries", window)
         Row.rate("deliveries without one", "overload_deliveries", overload)
@@ -122,7 +120,6 @@ struct OverloadResults {
 }
 
 extension Row {
-    /// A phase's deliveries per second.
     fileprivate static func rate(
         _ label: String,
         _ name: String,

@@ -22,11 +22,9 @@ final class UnrelatedChannel: Scenario {
         case overload
     }
 
-    /// The results of the channel.
     struct Results: Sendable {
         /// The latency in each phase, by the phase's raw value.
         var latencies: [LatencyFigures]
-        /// The faults of its deliveries in one line.
         var fault: String?
         /// Events answered 503.
         var refusedCount: Int
@@ -58,10 +56,7 @@ final class UnrelatedChannel: Scenario {
         self.rate = rate
     }
 
-    /// The state now.
     var state: State { shared.withLock { $0 } }
-
-    /// Changes the state.
     func update(_ change: (inout State) -> Void) { shared.withLock { change(&$0) } }
 
     // MARK: Scenario
@@ -71,128 +66,67 @@ final class UnrelatedChannel: Scenario {
     var parameters: [BenchReport.Member] { [] }
     func headline(connectingTime: String) -> String { channel.text }
 
-    func begin(with generator: LoadGenerator) -> any ScenarioRun {
+    func measure(with generator: LoadGenerator) throws(BenchError) -> Findings {
         generator.progress.isHidden = true
-        return UnrelatedRun(self, channel, rate: rate, generator)
-    }
-}
-
-/// Runs an unrelated channel, on its thread.
-private final class UnrelatedRun: ScenarioRun {
-    private let channel: UnrelatedChannel
-    private let pace: Pace
-    private let generator: LoadGenerator
-    private let readers: OverloadReaders
-    private let publisher: EventPublisher
-    private var phase = Phase.connecting
-    private var loadPhase = UnrelatedChannel.LoadPhase.none
-    private var latencies = UnrelatedChannel.LoadPhase.allCases.map { _ in
-        Histogram<UInt64>.latencies
-    }
-    private let isPrioritized = ThreadPriority.raise()
-
-    private enum Phase {
-        case connecting
-        case sending(Schedule, count: Int)
-        case ending
-    }
-
-    init(
-        _ channel: UnrelatedChannel,
-        _ name: ChannelName,
-        rate: Double,
-        _ generator: LoadGenerator
-    ) {
-        self.channel = channel
-        pace = .rate(rate)
-        self.generator = generator
+        let isPrioritized = ThreadPriority.raise()
         let readers = OverloadReaders(
-            of: name,
+            of: channel,
             count: 1,
             publisherCount: 1,
             generator: generator
         )
-        self.readers = readers
-        publisher = EventPublisher(
-            readers.requests(dataLength: 64),
-            policy: .count,
-            generator: generator
-        )
-        publisher.onAnswer = { number, answer in
-            readers.ledger.answer(number, isAccepted: answer == .accepted)
-        }
-    }
-
-    func step(at now: MonotonicTime) throws(BenchError) -> BenchStep {
-        let state = channel.state
-        if state.isCancelled { throw .machine("cancelled") }
-        if state.loadPhase != loadPhase {
-            latencies[loadPhase.rawValue].add(readers.takeLatencies())
-            loadPhase = state.loadPhase
-        }
-        switch phase {
-        case .connecting:
-            guard try readers.connect(at: now), try publisher.open(at: now) else { return .idle }
-            phase = .sending(Schedule(pace: pace, start: now), count: 0)
-            channel.update { $0.isReady = true }
-            return .wait(.zero)
-        case .sending(let schedule, let count):
-            guard state.isEnding else { return send(schedule, count: count) }
-            phase = .ending
-            generator.resetStallTimer(at: now)
-            return .wait(.zero)
-        case .ending:
-            let isStuck = generator.isStalled(readers.ledger.deliveries, at: now)
-            guard readers.ledger.isSettled || isStuck || readers.openCount == 0 else {
-                return .idle
+        let publisher = readers.publisher(dataLength: 64, policy: .count())
+        publisher.onAnswer = { readers.ledger.answer($0, isAccepted: $1) }
+        var loadPhase = LoadPhase.none
+        var latencies = LoadPhase.allCases.map { _ in Histogram<UInt64>.latencies }
+        generator.onTurn { [self] _ throws(BenchError) in
+            let state = state
+            if state.isCancelled { throw .machine("cancelled") }
+            if state.loadPhase != loadPhase {
+                latencies[loadPhase.rawValue].add(readers.takeLatencies())
+                loadPhase = state.loadPhase
             }
-            let results = results
-            channel.update { $0.results = results }
-            return .finished(after: .zero)
+            return nil
         }
-    }
-
-    /// Sends all events that are due; returns how long to wait for the next.
-    private func send(_ schedule: Schedule, count: Int) -> BenchStep {
-        var count = count
-        defer { phase = .sending(schedule, count: count) }
-        while publisher.canSend {
-            let now = MonotonicTime.current
-            switch schedule.step(sent: count, missing: 0, now: now) {
-            case .send(let due):
-                let number = readers.ledger.send(by: 0)
-                publisher.trigger(TriggeredEvent(number: number, due: due))
-                count += 1
-            case .wait(let due):
-                let rest = now.duration(to: due)
-                guard rest < .milliseconds(1) else { return .wait(from: now, until: due) }
+        try generator.connect(readers)
+        try generator.open([publisher])
+        update { $0.isReady = true }
+        let schedule = Schedule(.rate(rate))
+        try generator.run { _ in
+            guard !state.isEnding else { return .done }
+            while true {
+                let next = schedule.sendDue(while: publisher.canSend) { due in
+                    let number = readers.ledger.send(by: 0)
+                    publisher.trigger(TriggeredEvent(number: number, due: due))
+                }
+                let rest = next.map { MonotonicTime.current.duration(to: $0) }
+                guard let rest, rest < .milliseconds(1) else { return .wait(until: next) }
                 ThreadPriority.sleep(for: rest)
-            case .waitForDeliveries, .finished: return .idle
             }
         }
-        return .idle
-    }
-
-    private var results: UnrelatedChannel.Results {
+        generator.resetStallTimer()
+        try generator.run { now in
+            let isStuck = generator.isStalled(readers.ledger.deliveries, at: now)
+            return .until(readers.ledger.isSettled || isStuck || readers.openCount == 0)
+        }
         latencies[loadPhase.rawValue].add(readers.takeLatencies())
-        let ledger = readers.ledger
-        let fault = joined([
-            ledger.fault(ledger.outcome),
-            ledger.unansweredCount > 0
-                ? "\(grouped(ledger.unansweredCount)) events not answered" : nil,
-            readers.disconnections.total > 0
-                ? "its reader was closed: \(readers.disconnections.description)" : nil,
-            publisher.lostConnectionCount > 0 ? "its publishing connection was lost" : nil,
-        ])
-        return UnrelatedChannel.Results(
+        let results = Results(
             latencies: latencies.map { LatencyFigures($0) },
-            fault: fault,
-            refusedCount: ledger.refusedCount,
+            fault: Self.fault(of: readers, publisher),
+            refusedCount: readers.ledger.refusedCount,
             isPrioritized: isPrioritized
         )
+        update { $0.results = results }
+        return Findings(fault: nil) {}
     }
 
-    func rows() -> [Row] { [] }
-
-    func fault(stalled: Duration?) -> String? { nil }
+    private static func fault(of readers: OverloadReaders, _ publisher: EventPublisher) -> String? {
+        let (ledger, closed) = (readers.ledger, readers.disconnections)
+        return joined([
+            ledger.fault(ledger.outcome),
+            counted(ledger.unansweredCount, "events not answered"),
+            closed.total > 0 ? "its reader was closed: \(closed.description)" : nil,
+            publisher.lostConnectionCount > 0 ? "its publishing connection was lost" : nil,
+        ])
+    }
 }

@@ -8,13 +8,11 @@ import PusherProtocol
 final class PresenceClients: RampedClients {
     /// Counts the ready connections: subscribed observers, connected visitors.
     var ramp: ConnectionRamp
-    /// Checks the notices of the visits.
     private(set) var visits: VisitTracker
     /// Nanoseconds from when a join was due until each observer was notified.
     private(set) var joins = Histogram<UInt64>.latencies
     /// Nanoseconds from when a leave was due until each observer was notified.
     private(set) var leaves = Histogram<UInt64>.latencies
-    /// When the last notice arrived.
     private(set) var lastNoticeAt: MonotonicTime?
     let generator: LoadGenerator
 
@@ -22,10 +20,9 @@ final class PresenceClients: RampedClients {
     private let observerCount: Int
     private let run = UInt32.random(in: 0..<1 << 24)
     private var scanner: PresenceNoticeScanner
-    /// Each visitor's connection, once it has a socket ID.
-    private var visitors: [(client: BenchClient, socketID: SocketID)] = []
+    /// The visitors that have a socket ID.
+    private var visitors: [BenchClient] = []
 
-    /// Creates the clients, without connections.
     init(of channel: ChannelName, observers: Int, visitors: Int, generator: LoadGenerator) {
         self.channel = channel
         observerCount = observers
@@ -35,18 +32,27 @@ final class PresenceClients: RampedClients {
         scanner = PresenceNoticeScanner(run: run)
     }
 
-    /// Subscribes an absent visitor, whose visit was due at a time.
-    func startVisit(of visitor: Int, due: MonotonicTime) {
-        let number = visits.join(visitor, due: due)
-        let marker = EventMarker(run: run, sequence: number, sentAt: due.nanoseconds)
-        let (client, socketID) = visitors[visitor]
-        subscribe(client, of: socketID, as: marker.text)
+    /// Starts all visits of a schedule that are due, and ends those that are over; returns when the next change is due.
+    ///
+    /// A visit lasts at least `stay`, counted from when it was due.
+    func step(_ schedule: Schedule, stay: Duration) -> MonotonicTime? {
+        let nextLeave = endVisits(after: stay)
+        let nextJoin = schedule.sendDue(
+            missing: visits.inProgressCount,
+            while: visits.absentVisitor != nil
+        ) { due in
+            guard let visitor = visits.absentVisitor else { return }
+            let number = visits.join(visitor, due: due)
+            let marker = EventMarker(run: run, sequence: number, sentAt: due.nanoseconds)
+            visitors[visitor].subscribe(to: channel, as: marker.text)
+        }
+        return earlier(nextLeave, nextJoin)
     }
 
     /// Unsubscribes all visitors whose visit is over; returns when the next one ends.
     ///
-    /// A visit lasts at least `stay`, counted from when it was due. A visitor leaves only when all observers have been
-    /// notified of it; that time is not part of the latency of the leave.
+    /// A visitor leaves only when all observers have been notified of it; that time is not part of the latency of the
+    /// leave.
     func endVisits(after stay: Duration) -> MonotonicTime? {
         var next: MonotonicTime?
         for visitor in visitors.indices {
@@ -54,7 +60,7 @@ final class PresenceClients: RampedClients {
             let due = max(joinDue.advanced(by: stay), since)
             if due <= .current {
                 visits.leave(visitor, due: due)
-                visitors[visitor].client.unsubscribe(from: channel)
+                visitors[visitor].unsubscribe(from: channel)
             } else {
                 next = min(due, next ?? due)
             }
@@ -62,17 +68,13 @@ final class PresenceClients: RampedClients {
         return next
     }
 
-    private func subscribe(_ client: BenchClient, of socketID: SocketID, as userID: String) {
-        client.subscribe(generator.target.subscription(to: channel, of: socketID, as: userID))
-    }
-
     // MARK: BenchClientDelegate
 
-    func clientConnected(_ client: BenchClient, as socketID: SocketID) {
+    func clientConnected(_ client: BenchClient) {
         if client.index < observerCount {
-            subscribe(client, of: socketID, as: "observer")
+            client.subscribe(to: channel, as: "observer")
         } else {
-            visitors.append((client, socketID))
+            visitors.append(client)
             ramp.markConnected(client)
         }
     }
@@ -80,7 +82,7 @@ final class PresenceClients: RampedClients {
     func clientSubscribed(_ client: BenchClient, at now: MonotonicTime) {
         if client.index < observerCount {
             ramp.markConnected(client)
-        } else if let visitor = visitors.firstIndex(where: { $0.client === client }) {
+        } else if let visitor = visitors.firstIndex(where: { $0 === client }) {
             visits.confirmJoin(visitor, at: now)
         }
     }

@@ -1,8 +1,8 @@
 import ArgumentParser
 import CommandSupport
+import Net
 import PusherProtocol
 
-/// `fanfare bench presence`: members that join and leave.
 struct PresenceCommand: ScenarioCommand {
     static let configuration = CommandConfiguration(
         commandName: "presence",
@@ -49,8 +49,48 @@ struct PresenceCommand: ScenarioCommand {
 
     var connections: (count: Int, option: String) { (observers + visitors, "--observers") }
 
-    func begin(with generator: LoadGenerator) throws(BenchError) -> any ScenarioRun {
-        PresenceRun(self, try .named(channel), generator)
+    func measure(with generator: LoadGenerator) throws(BenchError) -> Findings {
+        let clients = PresenceClients(
+            of: try .named(channel),
+            observers: observers,
+            visitors: visitors,
+            generator: generator
+        )
+        try generator.connect(clients)
+        let pace: Pace = rate.map { .rate($0) } ?? .window(visitors)
+        // Half the interval between two visits.
+        let stay: Duration = rate.map { .seconds(0.5 / $0) } ?? .zero
+        let before = generator.resourceUsage()
+        let startedAt = MonotonicTime.current
+        let schedule = Schedule(pace, messageCount: visits, start: startedAt)
+        var usage: ResourceUsage?
+        let stalled = try generator.stall { () throws(BenchError) in
+            try generator.run { now in
+                let ended = clients.visits.endedCount
+                generator.progress.show("Visiting", ended, of: visits, at: now)
+                if ended == visits { return .done }
+                if clients.visits.inProgressCount == 0 { generator.resetStallTimer(at: now) }
+                let progress = clients.visits.tracker.progress
+                if generator.isStalled(progress, at: now) { return .stalled }
+                return .wait(until: clients.step(schedule, stay: stay))
+            }
+            usage = generator.resourceUsage() - before
+        }
+        let used = usage ?? generator.resourceUsage() - before
+        let found = clients.visits
+        let count = found.tracker.deliveries + found.tracker.duplicated + found.unchecked
+        let time = startedAt.duration(to: clients.lastNoticeAt ?? startedAt)
+        return Findings(fault: found.tracker.fault(stalled: stalled)) {
+            Row.deliveries(found.tracker, "notices", "notices")
+            Row.count("notices to visitors", "unchecked_notices", found.unchecked)
+            Row.deflate(clients.ramp, of: generator.target)
+            Row.rate("visits", "visits", found.endedCount, in: time)
+            Row.latency("join", "join_latency", clients.joins)
+            Row.latency("leave", "leave_latency", clients.leaves)
+            Row.cpu(per: "notice", count, used, of: generator.server)
+            Row.traffic(per: "notice", count, used)
+            Row.memory(of: generator.server)
+        }
     }
 
     func headline(connectingTime: String) -> String {

@@ -1,6 +1,5 @@
 /// A presence channel's notice of one of the benchmark's members.
 struct PresenceNotice: Equatable {
-    /// Whether the member has joined; otherwise it has left.
     var isJoin: Bool
     /// The marker in the member's user ID; its sequence number is that of the join.
     var marker: EventMarker
@@ -19,13 +18,11 @@ struct PresenceNoticeScanner {
     // A channel's name has no colon, and a quote inside a string has a backslash.
     private static let prefix = Array("\"pusher_internal:member_".utf8)
 
-    /// Creates a scanner for a run of 24 bits.
     init(run: UInt32) {
         joins = EventMarkerScanner(run: run)
         leaves = EventMarkerScanner(run: run)
     }
 
-    /// Finds the notice in a message; nil if there is none of this run.
     mutating func find(in message: Span<UInt8>) -> PresenceNotice? {
         if !Self.hasPrefix(message, at: offset) {
             let end = message.count - Self.prefix.count

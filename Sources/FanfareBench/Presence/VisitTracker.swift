@@ -6,9 +6,7 @@ import Net
 /// events of a channel of its own in a ``DeliveryTracker``; each observer is a subscriber of all these channels. So
 /// each notice must reach each observer once and in order.
 struct VisitTracker {
-    /// Checks the notices.
     private(set) var tracker: DeliveryTracker
-    /// The number of visits that have started.
     private(set) var startedCount = 0
     /// The number of visits whose end all observers were notified of.
     private(set) var endedCount = 0
@@ -45,10 +43,7 @@ struct VisitTracker {
         )
     }
 
-    /// The number of visits in progress.
     var inProgressCount: Int { startedCount - endedCount }
-
-    /// The index of an absent visitor; nil if there is none.
     var absentVisitor: Int? { visitors.firstIndex { $0.state == .absent } }
 
     /// When a visitor's join was due, and when all observers had been notified of it; nil unless it is present.
@@ -71,7 +66,6 @@ struct VisitTracker {
         advance(visitor, at: now)
     }
 
-    /// Ends the visit of a visitor that is present.
     mutating func leave(_ visitor: Int, due: MonotonicTime) {
         precondition(presence(of: visitor) != nil)
         _ = change(visitor, to: .leaving, due: due)

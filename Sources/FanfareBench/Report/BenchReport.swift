@@ -25,15 +25,10 @@ struct BenchReport: Sendable {
         var members: [Member] = []
     }
 
-    /// The subcommand's name.
     var benchmark: String
-    /// The server's URL.
     var url: String
-    /// A one-line description of the run.
     var headline: String
-    /// The plan's values.
     var parameters: [Member]
-    /// The results.
     var rows: [Row]
     /// The faults in one line; nil if there is none.
     var fault: String?
@@ -50,7 +45,6 @@ struct BenchReport: Sendable {
         return (["\(benchmark): \(url)", headline] + lines).joined(separator: "\n")
     }
 
-    /// The JSON object.
     var json: [UInt8] {
         var json = JSONWriter()
         json.beginReport(benchmark, fault: fault)

@@ -32,7 +32,6 @@ struct LatencyFigures: Equatable, Sendable {
 }
 
 extension LatencyFigures {
-    /// Takes the percentiles from a histogram of nanoseconds.
     init(_ histogram: Histogram<UInt64>) {
         self.init(
             p50: histogram.valueAtPercentile(50),
@@ -44,29 +43,13 @@ extension LatencyFigures {
     }
 }
 
-/// What all clients have read.
-final class Traffic {
-    /// The number of reads.
-    private(set) var readCount = 0
-    /// The number of bytes, after decryption.
-    private(set) var byteCount = 0
-
-    /// Counts a read.
-    func count(_ bytes: Int) {
-        readCount += 1
-        byteCount += bytes
-    }
-}
-
 /// CPU time and traffic, so far or between two moments.
 struct ResourceUsage: Equatable, Sendable {
     /// The server's CPU time in nanoseconds, if its process is known.
     var serverTime: Int64?
     /// This process's CPU time in nanoseconds.
     var generatorTime: Int64 = 0
-    /// The number of reads by all clients.
     var readCount = 0
-    /// The bytes read by all clients.
     var byteCount = 0
 
     static func - (after: ResourceUsage, before: ResourceUsage) -> ResourceUsage {

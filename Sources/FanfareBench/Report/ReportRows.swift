@@ -2,7 +2,6 @@ import CommandSupport
 import Histogram
 import Primitives
 
-/// A line of a report's table, and its members of the JSON object.
 typealias Row = BenchReport.Row
 
 /// Collects the rows of a report.
@@ -15,62 +14,43 @@ typealias Row = BenchReport.Row
 }
 
 extension Row {
-    /// A count.
+    static func row(_ label: String, _ text: String, _ members: BenchReport.Member...) -> Self {
+        Self(label: label, text: text, members: members)
+    }
+
     static func count(_ label: String, _ name: String, _ count: Int) -> Self {
-        Self(label: label, text: grouped(count), members: [(name, .integer(count))])
+        .row(label, grouped(count), (name, .integer(count)))
     }
 
     /// The rate of what a label and a JSON name say, and the time in which it was measured.
     static func rate(_ label: String, _ name: String, _ count: Int, in time: Duration) -> Self {
         let rate = time > .zero ? Double(count) / time.inSeconds : 0
-        return Self(
-            label: "\(label) per second",
-            text: "\(grouped(Int(rate))) in \(seconds(time))",
-            members: [
-                ("\(name)_per_s", .number(rate, places: 1)),
-                ("duration_s", .number(time.inSeconds, places: 6)),
-            ]
+        return .row(
+            "\(label) per second",
+            "\(grouped(Int(rate))) in \(seconds(time))",
+            ("\(name)_per_s", .number(rate, places: 1)),
+            ("duration_s", .number(time.inSeconds, places: 6))
         )
     }
 
-    /// A duration.
     static func time(_ label: String, _ name: String, _ time: Duration) -> Self {
-        Self(
-            label: label,
-            text: seconds(time),
-            members: [("\(name)_s", .number(time.inSeconds, places: 6))]
-        )
+        .row(label, seconds(time), ("\(name)_s", .number(time.inSeconds, places: 6)))
     }
 
-    /// The percentiles of a latency.
-    static func latency(
-        _ label: String,
-        _ name: String,
-        _ histogram: Histogram<UInt64>
-    ) -> [Self] {
+    static func latency(_ label: String, _ name: String, _ histogram: Histogram<UInt64>) -> [Self] {
         latency(label, name, LatencyFigures(histogram))
     }
 
-    /// The percentiles of a latency.
     static func latency(_ label: String, _ name: String, _ figures: LatencyFigures) -> [Self] {
         let blank = String(repeating: " ", count: label.count)
         var rows = figures.named.enumerated().map { index, figure in
             let milliseconds = decimal(Double(figure.value) / 1e6, places: 3)
-            return Self(
-                label: "\(index == 0 ? label : blank) \(figure.label)",
-                text: "\(milliseconds) ms"
-            )
+            return Row.row("\(index == 0 ? label : blank) \(figure.label)", "\(milliseconds) ms")
         }
         rows[0].members = [("\(name)_us", .latency(figures))]
         return rows
     }
 
-    /// A row of this text and these members of the JSON object.
-    static func row(_ label: String, _ text: String, _ members: BenchReport.Member...) -> Self {
-        Self(label: label, text: text, members: members)
-    }
-
-    /// The deliveries received, of those expected.
     static func deliveries(
         _ count: Int,
         of expected: Int,
@@ -110,39 +90,39 @@ extension Row {
             Double(nanoseconds) / 1e3 / Double(max(count, 1))
         }
         func text(_ number: Double) -> String { "\(decimal(number, places: 3)) µs" }
+        let ids = server?.ids ?? []
+        let names = ids.map(String.init).joined(separator: ", ")
+        let named =
+            ids.isEmpty
+            ? "unknown; set the server's process with --pid"
+            : "\(ids.count == 1 ? "process" : "processes") \(names)"
         let serverTime = usage.serverTime.map(micros)
         let generatorTime = micros(usage.generatorTime)
         return [
-            Self(
-                label: "server CPU per \(unit)",
-                text: serverTime.map { "\(text($0)) (\(server.named))" } ?? server.named,
-                members: [
-                    ("server_cpu_us_per_\(unit)", .number(serverTime, places: 4)),
-                    ("server_pids", .integers((server?.ids ?? []).map(Int.init))),
-                ]
+            .row(
+                "server CPU per \(unit)",
+                serverTime.map { "\(text($0)) (\(named))" } ?? named,
+                ("server_cpu_us_per_\(unit)", .number(serverTime, places: 4)),
+                ("server_pids", .integers(ids.map(Int.init)))
             ),
-            Self(
-                label: "generator CPU per \(unit)",
-                text: text(generatorTime),
-                members: [("generator_cpu_us_per_\(unit)", .number(generatorTime, places: 4))]
+            .row(
+                "generator CPU per \(unit)",
+                text(generatorTime),
+                ("generator_cpu_us_per_\(unit)", .number(generatorTime, places: 4))
             ),
         ]
     }
 
     /// The reads and bytes of the clients, per unit of work.
-    static func traffic(per unit: String, _ count: Int, _ usage: ResourceUsage) -> [Self] {
+    static func traffic(per unit: String, _ count: Int, _ usage: ResourceUsage) -> Self {
         let reads = Double(usage.readCount) / Double(max(count, 1))
         let bytes = Double(usage.byteCount) / Double(max(count, 1))
-        return [
-            Self(
-                label: "read per \(unit)",
-                text: "\(decimal(bytes, places: 1)) bytes in \(decimal(reads, places: 3)) reads",
-                members: [
-                    ("bytes_per_\(unit)", .number(bytes, places: 2)),
-                    ("reads_per_\(unit)", .number(reads, places: 4)),
-                ]
-            )
-        ]
+        return .row(
+            "read per \(unit)",
+            "\(decimal(bytes, places: 1)) bytes in \(decimal(reads, places: 3)) reads",
+            ("bytes_per_\(unit)", .number(bytes, places: 2)),
+            ("reads_per_\(unit)", .number(reads, places: 4))
+        )
     }
 
     /// The connections that ended, by code; what the JSON names begin with, and further members.
@@ -150,7 +130,7 @@ extension Row {
         _ label: String,
         _ prefix: String,
         _ counts: DisconnectionCounts,
-        _ members: [BenchReport.Member] = []
+        _ members: BenchReport.Member...
     ) -> Self {
         Self(label: label, text: counts.description, members: members + counts.members(prefix))
     }
@@ -158,51 +138,20 @@ extension Row {
     /// The server's memory; no row if it cannot be read.
     static func memory(of server: ServerProcess?) -> [Self] {
         guard let bytes = server?.memory() else { return [] }
-        let mebibytes = decimal(Double(bytes) / 1_048_576, places: 1)
-        return [
-            Self(
-                label: "server memory",
-                text: "\(mebibytes) MiB",
-                members: [("server_memory_bytes", .integer(bytes))]
-            )
-        ]
+        return [.row("server memory", mebibytes(bytes), ("server_memory_bytes", .integer(bytes)))]
     }
 
     /// The number of connections with compression; no row if none was offered.
     static func deflate(_ ramp: ConnectionRamp, of target: TargetServer) -> [Self] {
         guard target.offersDeflate else { return [] }
         return [
-            Self(
-                label: "deflate granted to",
-                text: "\(grouped(ramp.deflateCount)) of \(grouped(ramp.count))",
-                members: [("deflate_granted", .integer(ramp.deflateCount))]
+            .row(
+                "deflate granted to",
+                "\(grouped(ramp.deflateCount)) of \(grouped(ramp.count))",
+                ("deflate_granted", .integer(ramp.deflateCount))
             )
         ]
     }
 }
 
-extension DisconnectionCounts {
-    /// The JSON members: `prefix_closed_4100`, `prefix_ended`, `prefix_refused_4100`.
-    func members(_ prefix: String) -> [BenchReport.Member] {
-        closed.sorted { $0.key < $1.key }.map { ("\(prefix)_closed_\($0.key)", .integer($0.value)) }
-            + [("\(prefix)_ended", .integer(ended))]
-            + refused.sorted { $0.key < $1.key }.map {
-                (
-                    "\(prefix)_refused_\($0.key < 0 ? "without_code" : "\($0.key)")",
-                    .integer($0.value)
-                )
-            }
-    }
-}
-
-extension ServerProcess? {
-    /// The processes, or what to do if they are unknown.
-    fileprivate var named: String {
-        guard let self else { return "unknown; set the server's process with --pid" }
-        let ids = self.ids.map(String.init).joined(separator: ", ")
-        return "\(self.ids.count == 1 ? "process" : "processes") \(ids)"
-    }
-}
-
-/// A duration in seconds, as text.
 func seconds(_ duration: Duration) -> String { "\(decimal(duration.inSeconds, places: 3)) s" }

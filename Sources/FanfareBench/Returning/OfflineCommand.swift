@@ -1,8 +1,8 @@
 import ArgumentParser
 import CommandSupport
+import HTTPClient
 import PusherProtocol
 
-/// `fanfare bench offline`: clients that lose the network for a while.
 struct OfflineCommand: ScenarioCommand {
     static let configuration = CommandConfiguration(
         commandName: "offline",
@@ -72,9 +72,16 @@ struct OfflineCommand: ScenarioCommand {
 
     var connections: (count: Int, option: String) { (clients, "--clients") }
 
-    func begin(with generator: LoadGenerator) throws(BenchError) -> any ScenarioRun {
-        let address = try returnURL.flatMap { ServerURL($0) }?.addresses().first
-        return OfflineRun(self, try .named(channel), generator, returningTo: address)
+    func measure(with generator: LoadGenerator) throws(BenchError) -> Findings {
+        let address = try returnURL.flatMap { ServerURL(webSocketURL: $0) }?.addresses().first
+        let run = OfflineRun(self, try .named(channel), generator)
+        generator.onTurn { now throws(BenchError) in
+            earlier(try run.clients.connectDue(at: now), run.publish())
+        }
+        let stalled = try generator.stall { () throws(BenchError) in
+            try run.leaveAndReturn(to: address)
+        }
+        return Findings(fault: run.fault(stalled: stalled), rows: run.rows)
     }
 
     func headline(connectingTime: String) -> String {

@@ -9,7 +9,6 @@ struct ReceivedEvents {
     /// Events that a client did not receive before a later one.
     private(set) var skipped = 0
 
-    /// Creates the state before the first event.
     init(clientCount: Int) { next = [UInt32](repeating: 0, count: clientCount) }
 
     /// Records an event; returns whether the client receives it for the first time.
@@ -25,7 +24,6 @@ struct ReceivedEvents {
         return true
     }
 
-    /// The first event that a client has not received.
     var firstMissing: UInt32 { next.min() ?? 0 }
 
     /// Whether each client has received, or skipped, all events before a number.

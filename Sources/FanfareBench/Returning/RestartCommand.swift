@@ -1,8 +1,8 @@
 import ArgumentParser
 import CommandSupport
+import Net
 import PusherProtocol
 
-/// `fanfare bench restart`: a server that is restarted under its clients.
 struct RestartCommand: ParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
         commandName: "restart",
@@ -80,8 +80,47 @@ struct RestartScenario: Scenario {
 
     var connections: (count: Int, option: String) { (command.clients, "--clients") }
 
-    func begin(with generator: LoadGenerator) throws(BenchError) -> any ScenarioRun {
-        RestartRun(command, server, try .named(command.channel), generator)
+    func measure(with generator: LoadGenerator) throws(BenchError) -> Findings {
+        let clients = ReturningClients(
+            count: command.clients,
+            channel: try .named(command.channel),
+            recovery: command.recovery,
+            generator: generator
+        )
+        clients.connectAll()
+        generator.onTurn { now throws(BenchError) in try clients.connectDue(at: now) }
+        try generator.run { now throws(BenchError) in
+            try generator.showConnecting(clients.subscribedCount, of: clients.count, at: now)
+            return .until(clients.areSubscribed)
+        }
+        server.end(kill: command.kill)
+        let endedAt = MonotonicTime.current
+        try generator.run { _ in server.hasEnded ? .done : .wait(.milliseconds(2)) }
+        let stoppingTime = endedAt.duration(to: .current)
+        try server.start()
+        let startedAt = MonotonicTime.current
+        var returningTime = Duration.zero
+        let timeMax = Duration.seconds(command.within)
+        try generator.run { now in
+            let (count, all) = (clients.subscribedCount, clients.count)
+            generator.progress.show("Returning", count, of: all, at: now)
+            returningTime = startedAt.duration(to: now)
+            return .until(clients.areSubscribed || returningTime > max(timeMax * 2, .seconds(30)))
+        }
+        let fault =
+            if !clients.areSubscribed {
+                "\(grouped(clients.count - clients.subscribedCount)) clients are not back"
+            } else if returningTime > timeMax {
+                "all clients were back after \(seconds(returningTime)) only"
+            } else {
+                String?.none
+            }
+        return Findings(fault: fault) {
+            Row.count("clients", "subscribed", clients.subscribedCount)
+            Row.time("server ended after", "stopping", stoppingTime)
+            Row.time("all back after", "returned", returningTime)
+            Row.disconnections("connections ended", "connections", clients.disconnections)
+        }
     }
 
     func headline(connectingTime: String) -> String {

@@ -6,17 +6,13 @@ import PusherProtocol
 ///
 /// pusher-js reconnects a second after a connection has ended or was refused, and at once after a code from 4200 to 4299.
 final class ReturningClients: BenchClientDelegate {
-    /// The number of clients.
     let count: Int
-    /// The channel that all clients subscribe.
-    let channel: ChannelName
+    private let channel: ChannelName
     /// Identifies the run's events; 24 bits.
     let run = UInt32.random(in: 0..<1 << 24)
-    /// The number of subscribed clients.
     private(set) var subscribedCount = 0
     /// The connections that the server has closed or refused, or that have failed.
     private(set) var disconnections = DisconnectionCounts()
-    /// The events that the clients have received.
     private(set) var received: ReceivedEvents
     /// The gaps that clients were told of since they came back.
     private(set) var gapCount = 0
@@ -38,12 +34,10 @@ final class ReturningClients: BenchClientDelegate {
     /// Whether all clients have been subscribed at the same time; before that, a lost connection is a failure.
     private var haveBegun = false
 
-    /// The delay before a stock client reconnects.
     private static let reconnectDelay = Duration.seconds(1)
     /// The connections that may be opening at once: about as many as a listening socket holds.
     private static let connectingMax = 1_024
 
-    /// Creates the clients, without connections.
     init(count: Int, channel: ChannelName, recovery: Recovery, generator: LoadGenerator) {
         self.count = count
         self.channel = channel
@@ -79,7 +73,6 @@ final class ReturningClients: BenchClientDelegate {
         return waiting[firstWaiting].due
     }
 
-    /// Whether all clients are subscribed.
     var areSubscribed: Bool { subscribedCount == count }
 
     /// Resets all connections, as a lost network would; the clients stay away until ``connectAll()``.
@@ -96,11 +89,9 @@ final class ReturningClients: BenchClientDelegate {
 
     // MARK: BenchClientDelegate
 
-    func clientConnected(_ client: BenchClient, as socketID: SocketID) {
+    func clientConnected(_ client: BenchClient) {
         let position = recovery == .position ? PositionRequest(positions[client.index]) : nil
-        client.subscribe(
-            generator.target.subscription(to: channel, of: socketID, from: position)
-        )
+        client.subscribe(to: channel, from: position)
     }
 
     func clientSubscribed(_ client: BenchClient, at now: MonotonicTime) {

@@ -1,4 +1,5 @@
 import Glibc
+import HTTPClient
 import Net
 import Synchronization
 
@@ -8,7 +9,6 @@ final class ServerCommand: Sendable {
     /// The running process; 0 without one.
     private let process = Atomic<pid_t>(0)
 
-    /// The time that a server may take until it listens.
     private static let startTimeMax = Duration.seconds(30)
 
     /// Describes a server that is not started: the program, looked up in `PATH`, and its arguments.
@@ -43,13 +43,11 @@ final class ServerCommand: Sendable {
         }
     }
 
-    /// Sends SIGTERM or SIGKILL to the process.
     func end(kill: Bool) {
         let id = process.load(ordering: .relaxed)
         if id > 0 { Glibc.kill(id, kill ? SIGKILL : SIGTERM) }
     }
 
-    /// Whether no process is running.
     var hasEnded: Bool {
         let id = process.load(ordering: .relaxed)
         guard id > 0 else { return true }

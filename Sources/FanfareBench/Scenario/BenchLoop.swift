@@ -1,38 +1,27 @@
 import CommandSupport
+import HTTPClient
 import Net
 import Synchronization
 
-/// Runs a benchmark on its own thread.
+/// Runs a benchmark on its own thread, as a single turn of the thread's loop.
 actor BenchLoop: LoopResident {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
     private nonisolated let result = Mutex<Result<BenchReport, BenchError>?>(nil)
-    private let reactor: Reactor
     private let scenario: any Scenario
-    private let connector: Connector
-    private var phase = Phase.starting
-    private var wait = Duration.zero
-
-    private enum Phase {
-        /// The loop's clock, which timeouts are based on, starts with the first turn.
-        case starting
-        /// Connects once, to find the server's address.
-        case probing(ServerProbe)
-        case running(any ScenarioRun, LoadGenerator)
-        /// The run is complete; what it still receives are duplicates.
-        case ending(any ScenarioRun, LoadGenerator, at: MonotonicTime)
-    }
+    private let target: TargetServer
+    private let addresses: [SocketAddress]
 
     private init(
         _ scenario: any Scenario,
         of target: TargetServer,
-        addresses: [SocketAddress],
+        at addresses: [SocketAddress],
         loop: EventLoop
-    ) throws(BenchError) {
-        self.loop = loop
+    ) {
         self.scenario = scenario
-        reactor = try BenchLoop.started { () throws(SystemError) in try Reactor(loop: loop) }
-        connector = try Connector(target, addresses: addresses)
+        self.target = target
+        self.addresses = addresses
+        self.loop = loop
     }
 
     /// Runs a benchmark; blocks until it has ended.
@@ -44,7 +33,7 @@ actor BenchLoop: LoopResident {
         try ConnectionBudget.check(
             scenario.connections.count,
             option: scenario.connections.option,
-            sourceCount: addresses.map { Connector.sources(for: $0).count }.min() ?? 1
+            sourceCount: addresses.map { LoadGenerator.sources(for: $0).count }.min() ?? 1
         )
         let resident = try start(scenario, of: target, at: addresses, name: "bench")
         resident.loop.join()
@@ -61,10 +50,12 @@ actor BenchLoop: LoopResident {
         at addresses: [SocketAddress],
         name: String
     ) throws(BenchError) -> BenchLoop {
-        let loop = try started { () throws(SystemError) in try EventLoop(name: name) }
-        let resident = try BenchLoop(scenario, of: target, addresses: addresses, loop: loop)
-        try started { () throws(SystemError) in try loop.start(resident) }
-        return resident
+        try started { () throws(SystemError) in
+            let loop = try EventLoop(name: name)
+            let resident = BenchLoop(scenario, of: target, at: addresses, loop: loop)
+            try loop.start(resident)
+            return resident
+        }
     }
 
     /// The report or the error; nil while the benchmark runs.
@@ -80,84 +71,45 @@ actor BenchLoop: LoopResident {
     }
 
     func turn() -> Bool {
-        reactor.poll(atMost: wait)
+        let outcome: Result<BenchReport, BenchError>
         do throws(BenchError) {
-            guard let report = try step(at: .current) else {
-                reactor.flush()
-                return true
-            }
-            end(.success(report))
+            outcome = .success(try report())
         } catch {
-            end(.failure(addingServerLimit(error)))
+            outcome = .failure(error)
         }
+        result.withLock { $0 = outcome }
         return false
     }
 
-    /// Does what is due; returns the report when the benchmark has ended.
-    private func step(at now: MonotonicTime) throws(BenchError) -> BenchReport? {
-        switch phase {
-        case .starting:
-            phase = .probing(ServerProbe(connector: connector, reactor: reactor))
-            return nil
-        case .probing(let probe):
-            if let failure = probe.failure { throw failure }
-            wait = BenchStep.tick
-            guard let isLocal = probe.isLocal else { return nil }
-            let generator = LoadGenerator(connector: connector, reactor: reactor, isLocal: isLocal)
-            phase = .running(try scenario.begin(with: generator), generator)
-            wait = .zero
-            return nil
-        case .running(let run, let generator):
-            if let failure = generator.failure { throw failure }
-            switch try run.step(at: now) {
-            case .wait(let duration): wait = duration
-            case .finished(after: .zero): return report(run, generator)
-            case .finished(let rest):
-                wait = BenchStep.tick
-                phase = .ending(run, generator, at: now.advanced(by: rest))
-            case .stalled: return report(run, generator, stalled: connector.target.stallTimeout)
-            }
-            return nil
-        case .ending(let run, let generator, let end):
-            if let failure = generator.failure { throw failure }
-            return now < end ? nil : report(run, generator)
+    private func report() throws(BenchError) -> BenchReport {
+        let loop = loop
+        let reactor = try Self.started { () throws(SystemError) in try Reactor(loop: loop) }
+        defer { reactor.shutDown() }
+        let generator = try LoadGenerator(target, at: addresses, on: reactor)
+        defer { generator.end() }
+        do throws(BenchError) {
+            let findings = try scenario.measure(with: generator)
+            return BenchReport(
+                benchmark: type(of: scenario).name,
+                url: target.url.webSocketURL,
+                headline: scenario.headline(connectingTime: seconds(generator.connectingTime)),
+                parameters: scenario.parameters,
+                rows: findings.rows,
+                fault: findings.fault
+            )
+        } catch {
+            throw addingServerLimit(generator.server, to: error)
         }
     }
 
-    private func report(
-        _ run: any ScenarioRun,
-        _ generator: LoadGenerator,
-        stalled: Duration? = nil
-    ) -> BenchReport {
-        generator.progress.end()
-        return BenchReport(
-            benchmark: type(of: scenario).name,
-            url: connector.target.url.text,
-            headline: scenario.headline(connectingTime: seconds(generator.connectingTime)),
-            parameters: scenario.parameters,
-            rows: run.rows(),
-            fault: run.fault(stalled: stalled)
-        )
-    }
-
     /// Adds the server's descriptor limit to an error that it may explain.
-    private func addingServerLimit(_ failure: BenchError) -> BenchError {
+    private func addingServerLimit(_ server: ServerProcess?, to failure: BenchError) -> BenchError {
         switch failure {
         case .connectionRefused, .connectingStalled: break
         default: return failure
         }
-        guard case .running(_, let generator) = phase,
-            let limit = generator.server?.descriptorLimit, limit <= scenario.connections.count
+        guard let limit = server?.descriptorLimit, limit <= scenario.connections.count
         else { return failure }
         return .serverLimit(limit, reason: "\(failure)")
-    }
-
-    private func end(_ outcome: Result<BenchReport, BenchError>) {
-        switch phase {
-        case .running(_, let generator), .ending(_, let generator, _): generator.progress.end()
-        case .starting, .probing: break
-        }
-        result.withLock { $0 = outcome }
-        reactor.shutDown()
     }
 }

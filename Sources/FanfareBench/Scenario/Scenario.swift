@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Net
 
 /// A benchmark with its parameters, as a value.
@@ -11,13 +12,27 @@ protocol Scenario: Sendable {
     var parameters: [BenchReport.Member] { get }
     /// A one-line description of the run, with the time in which its connections were opened.
     func headline(connectingTime: String) -> String
-    /// Starts a run; called when the server has been reached.
-    func begin(with generator: LoadGenerator) throws(BenchError) -> any ScenarioRun
+    /// Measures a server that has been reached.
+    ///
+    /// Runs on the thread of the load, and waits in ``LoadGenerator/run(_:)``.
+    ///
+    /// - Throws: When there can be no result.
+    func measure(with generator: LoadGenerator) throws(BenchError) -> Findings
+}
+
+/// The results of a run, and its faults in one line; nil if there is none.
+struct Findings {
+    var rows: [Row]
+    var fault: String?
+
+    init(fault: String?, @RowBuilder rows: () -> [Row]) {
+        self.rows = rows()
+        self.fault = fault
+    }
 }
 
 /// A scenario whose parameters are the options of a subcommand.
 protocol ScenarioCommand: ParsableCommand, Scenario {
-    /// The options of all benchmarks.
     var options: BenchOptions { get }
 }
 
@@ -26,29 +41,15 @@ extension ScenarioCommand {
 
     /// The scenario with these options of the command line.
     static func with(_ options: [String]) throws -> Self { try parse(options) }
-
     func run() throws { try options.run(self) }
 }
 
-/// A running scenario.
-protocol ScenarioRun: AnyObject {
-    /// Does what is due; called once per turn of the loop.
-    ///
-    /// - Throws: When there can be no result.
-    func step(at now: MonotonicTime) throws(BenchError) -> BenchStep
-    /// The results; called once, when the run has ended.
-    @RowBuilder func rows() -> [Row]
-    /// The faults in one line, with the stall timeout if it ended the run; nil if there is none.
-    func fault(stalled: Duration?) -> String?
-}
-
-/// How a run continues.
+/// How a wait continues.
 enum BenchStep {
     /// Calls the next step after this time, or earlier when a connection has something to read.
     case wait(Duration)
-    /// Ends the run after this time, in which it only receives.
-    case finished(after: Duration)
-    /// Ends the run: there was no progress within the stall timeout.
+    case done
+    /// There was no progress within the stall timeout.
     case stalled
 
     /// The interval of progress updates, and the longest wait of a turn.
@@ -57,11 +58,7 @@ enum BenchStep {
     /// Waits for a connection to have something to read.
     static let idle = BenchStep.wait(tick)
 
-    /// Ends the run when duplicates of the last deliveries would have arrived.
-    static let complete = BenchStep.finished(after: duplicateWait)
-
-    /// How long to wait for duplicates after the last delivery.
-    static let duplicateWait = Duration.milliseconds(200)
+    static func until(_ isDone: Bool) -> BenchStep { isDone ? .done : .idle }
 
     /// Waits until a time; nil stands for ``idle``.
     ///
@@ -83,4 +80,9 @@ func earlier(_ first: MonotonicTime?, _ second: MonotonicTime?) -> MonotonicTime
 func joined(_ faults: [String?], by separator: String = ", ") -> String? {
     let known = faults.compactMap { $0 }
     return known.isEmpty ? nil : known.joined(separator: separator)
+}
+
+/// A number of faults; nil for none.
+func counted(_ count: Int, _ faults: String) -> String? {
+    count > 0 ? "\(grouped(count)) \(faults)" : nil
 }

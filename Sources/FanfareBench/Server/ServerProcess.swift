@@ -70,7 +70,6 @@ struct ServerProcess: Equatable, Sendable {
         }.min()
     }
 
-    /// This process's CPU time in nanoseconds.
     static func ownCPUTime() -> Int64 {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

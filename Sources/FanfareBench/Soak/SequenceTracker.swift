@@ -17,9 +17,7 @@ struct SequenceTracker: Equatable {
         self.stride = stride
     }
 
-    /// How an event arrived.
     enum Arrival: Equatable {
-        /// As the next one.
         case inOrder
         /// After a gap of this many events, which count as lost.
         case afterGap(lost: Int)
@@ -27,7 +25,6 @@ struct SequenceTracker: Equatable {
         case misplaced
     }
 
-    /// Records an event.
     mutating func receive(_ number: UInt32) -> Arrival {
         let expected = next ?? min(number, floor)
         guard number >= expected else { return .misplaced }
@@ -45,14 +42,10 @@ struct SequenceTracker: Equatable {
 
 /// The sum over readers of the events that arrived.
 struct DeliveryCounts: Equatable {
-    /// Events that arrived.
     var deliveries = 0
-    /// Events that did not arrive.
     var lost = 0
-    /// Events that were repeated or out of order.
     var misplaced = 0
 
-    /// Counts an event.
     mutating func count(_ arrival: SequenceTracker.Arrival) {
         deliveries += 1
         switch arrival {
@@ -70,18 +63,12 @@ struct DeliveryCounts: Equatable {
         )
     }
 
-    /// The faults in one line; nil if there is none.
     var fault: String? {
-        joined([
-            lost > 0 ? "\(grouped(lost)) lost" : nil,
-            misplaced > 0 ? "\(grouped(misplaced)) repeated or out of order" : nil,
-        ])
+        joined([counted(lost, "lost"), counted(misplaced, "repeated or out of order")])
     }
 
-    /// The table text.
     var text: String { "\(grouped(deliveries)) received, \(fault ?? "each once and in order")" }
 
-    /// The JSON members.
     func members(_ prefix: String) -> [BenchReport.Member] {
         [
             ("\(prefix)_deliveries", .integer(deliveries)), ("\(prefix)_lost", .integer(lost)),

@@ -10,12 +10,12 @@ final class SoakClientEvents: SoakWorkload, RampedClients {
     private let run = UInt32.random(in: 0..<1 << 24)
     private var scanner: EventMarkerScanner
     var ramp: ConnectionRamp
+    private let channels: [ChannelName]
     private var clients: [BenchClient?]
     /// The events that each client has received of each other one in its group.
     private var trackers: [SequenceTracker]
-    /// The number of events that each client has sent.
     private var sentCounts: [UInt32]
-    private var schedule: Schedule?
+    private let schedule: Schedule
     private var isTimedOut = false
 
     /// The number of clients that share a channel.
@@ -23,12 +23,13 @@ final class SoakClientEvents: SoakWorkload, RampedClients {
     /// Events per second of each client; the protocol allows 10.
     private static let rate = 2.0
 
-    /// Creates the clients, without connections.
-    init(groupCount: Int, generator: LoadGenerator) {
+    init(groupCount: Int, generator: LoadGenerator) throws(BenchError) {
         self.generator = generator
+        channels = try ChannelName.named((0..<groupCount).map { "private-soak-room-\($0)" })
         let count = groupCount * Self.groupSize
         scanner = EventMarkerScanner(run: run)
         ramp = ConnectionRamp(count: count)
+        schedule = Schedule(.rate(Self.rate * Double(count)))
         clients = [BenchClient?](repeating: nil, count: count)
         sentCounts = [UInt32](repeating: 0, count: count)
         trackers = (0..<count * Self.groupSize).map { place in
@@ -42,21 +43,12 @@ final class SoakClientEvents: SoakWorkload, RampedClients {
     private var expected: Int { sentCount * (Self.groupSize - 1) }
     private var count: Int { clients.count }
 
-    private static func channel(ofGroup group: Int) -> String { "private-soak-room-\(group)" }
-
     // MARK: SoakWorkload
 
-    func step(at now: MonotonicTime) throws(BenchError) -> MonotonicTime? {
-        let pace = Pace.rate(Self.rate * Double(count))
-        let schedule = schedule ?? Schedule(pace: pace, start: now, sentBefore: sentCount)
-        self.schedule = schedule
-        while true {
-            switch schedule.step(sent: sentCount, missing: 0, now: now) {
-            case .send(let due): sendEvent((sentCount - schedule.sentBefore) % count, due: due)
-            case .wait(let due): return due
-            case .waitForDeliveries, .finished: return nil
-            }
-        }
+    func connect() throws(BenchError) { try generator.connect(self) }
+
+    func step(at now: MonotonicTime) -> MonotonicTime? {
+        schedule.sendDue(while: true) { due in sendEvent(sentCount % count, due: due) }
     }
 
     private func sendEvent(_ sender: Int, due: MonotonicTime) {
@@ -66,41 +58,36 @@ final class SoakClientEvents: SoakWorkload, RampedClients {
         let quote = UInt8(ascii: "\"")
         let event = ClientEvent(
             nameToken: Array(#""client-soak""#.utf8),
-            channel: Self.channel(ofGroup: sender / Self.groupSize),
+            channel: channels[sender / Self.groupSize].text,
             dataToken: [quote] + marker.data(length: EventMarker.length) + [quote]
         )
         clients[sender]?.send(.clientEvent(event))
     }
 
-    func drain(at now: MonotonicTime, isLate: Bool) -> Bool {
-        schedule = nil
-        if deliveryCounts.deliveries >= expected { return true }
-        if isLate, !isTimedOut {
-            isTimedOut = true
-            // Events that a later one has overtaken are already counted.
-            for receiver in clients.indices {
-                let first = receiver - receiver % Self.groupSize
-                for sender in first..<first + Self.groupSize where sender != receiver {
-                    let upcoming = UInt32(sender) + sentCounts[sender] * UInt32(count)
-                    let place = receiver * Self.groupSize + sender - first
-                    deliveryCounts.lost += trackers[place].missing(before: upcoming)
-                }
+    func drain(at now: MonotonicTime) -> Bool {
+        schedule.pause()
+        return deliveryCounts.deliveries >= expected
+    }
+
+    func giveUp() {
+        guard !isTimedOut else { return }
+        isTimedOut = true
+        // Events that a later one has overtaken are already counted.
+        for receiver in clients.indices {
+            let first = receiver - receiver % Self.groupSize
+            for sender in first..<first + Self.groupSize where sender != receiver {
+                let upcoming = UInt32(sender) + sentCounts[sender] * UInt32(count)
+                let place = receiver * Self.groupSize + sender - first
+                deliveryCounts.lost += trackers[place].missing(before: upcoming)
             }
         }
-        return isLate
     }
 
     // MARK: BenchClientDelegate
 
-    func clientConnected(_ client: BenchClient, as socketID: SocketID) {
+    func clientConnected(_ client: BenchClient) {
         clients[client.index] = client
-        let group = client.index / Self.groupSize
-        do throws(BenchError) {
-            let channel = try ChannelName.named(Self.channel(ofGroup: group))
-            client.subscribe(generator.target.subscription(to: channel, of: socketID))
-        } catch {
-            generator.fail(error)
-        }
+        client.subscribe(to: channels[client.index / Self.groupSize])
     }
 
     func clientSubscribed(_ client: BenchClient, at now: MonotonicTime) {

@@ -1,8 +1,8 @@
 import ArgumentParser
 import CommandSupport
+import HTTPClient
 import PusherProtocol
 
-/// `fanfare bench soak`: a mixed load over a long time.
 struct SoakCommand: ScenarioCommand {
     static let configuration = CommandConfiguration(
         commandName: "soak",
@@ -72,7 +72,7 @@ struct SoakCommand: ScenarioCommand {
 
     func validate() throws {
         let week = 0.1...604_800
-        if let tlsURL, ServerURL(tlsURL)?.isSecure != true {
+        if tlsURL != nil, secureURL?.isSecure != true {
             throw ValidationError("--tls-url must be like wss://127.0.0.1:6002")
         }
         try check(seconds, "--seconds", in: week)
@@ -94,32 +94,38 @@ struct SoakCommand: ScenarioCommand {
     /// The number of observers of the presence channel, and of connections that join and leave it.
     private static let observerCount = 10
 
+    private var secureURL: ServerURL? { tlsURL.flatMap { ServerURL(webSocketURL: $0) } }
+
     var connections: (count: Int, option: String) {
         let visiting = Int(visitors * 16) + ConnectionRamp.pendingMax
         let others = Self.groupCount * SoakClientEvents.groupSize + 2 * Self.observerCount
         return (residents + slow + visiting + others, "--residents or --visitors")
     }
 
-    func begin(with generator: LoadGenerator) throws(BenchError) -> any ScenarioRun {
+    func measure(with generator: LoadGenerator) throws(BenchError) -> Findings {
         guard let server = generator.server else { throw .noServerProcess }
-        guard Footprint(of: server) != nil else { throw .memoryUnreadable(ids: server.ids) }
+        guard let memory = MemoryHistory(of: server, countsDescriptors: true) else {
+            throw .memoryUnreadable(ids: server.ids)
+        }
         var workloads: [any SoakWorkload] = []
-        if let url = tlsURL.flatMap({ ServerURL($0) }) {
+        if let url = secureURL {
             let secure = try LoadGenerator(beside: generator, to: url)
             workloads += try subscribers("plain", "soak", half: true, generator)
             workloads += try subscribers("TLS", "private-soak-tls", half: true, secure)
         } else {
             workloads += try subscribers("plain", "soak", half: false, generator)
         }
-        workloads.append(
-            SoakPresence(
-                of: try .named("presence-soak"),
-                count: Self.observerCount,
-                generator: generator
-            )
+        let members = PresenceClients(
+            of: try .named("presence-soak"),
+            observers: Self.observerCount,
+            visitors: Self.observerCount,
+            generator: generator
         )
-        workloads.append(SoakClientEvents(groupCount: Self.groupCount, generator: generator))
-        return SoakRun(self, workloads, generator, memory: FootprintHistory(of: server))
+        workloads.append(SoakPresence(members))
+        workloads.append(try SoakClientEvents(groupCount: Self.groupCount, generator: generator))
+        let run = SoakRun(self, workloads, generator, memory: memory)
+        try run.run()
+        return Findings(fault: run.fault, rows: run.rows)
     }
 
     /// Residents, visitors and slow readers that connect to the same URL, all or half of them.
@@ -130,10 +136,9 @@ struct SoakCommand: ScenarioCommand {
         _ generator: LoadGenerator
     ) throws(BenchError) -> [any SoakWorkload] {
         let share = isHalf ? 2 : 1
-        var channels: [ChannelName] = []
-        for index in 0..<Self.channelCount { channels.append(try .named("\(prefix)-\(index)")) }
+        let names = (0..<Self.channelCount).map { "\(prefix)-\($0)" }
         let subscribers = Subscribers(
-            of: channels,
+            of: try ChannelName.named(names),
             each: max(1, residents / Self.channelCount / share),
             generator: generator
         )
@@ -152,11 +157,7 @@ struct SoakCommand: ScenarioCommand {
         )
         return [
             SoakResidents(name: "\(name) residents", publisher),
-            SoakVisitors(
-                name: "\(name) visitors",
-                of: subscribers,
-                rate: visitors / Double(share)
-            ),
+            SoakVisitors(name: "\(name) visitors", of: subscribers, rate: visitors / Double(share)),
             SoakSlowReaders(name: "\(name) slow readers", slowReaders),
         ]
     }
@@ -179,7 +180,7 @@ struct SoakCommand: ScenarioCommand {
             ("rate_per_s", .number(rate, places: 3)), ("size_bytes", .integer(size)),
             ("visitors_per_s", .number(visitors, places: 3)), ("slow_readers", .integer(slow)),
             ("backlog_bytes", .integer(backlog << 20)),
-            ("tls_url", tlsURL.flatMap { ServerURL($0) }.map { .text($0.text) } ?? .null),
+            ("tls_url", secureURL.map { .text($0.webSocketURL) } ?? .null),
         ]
     }
 }

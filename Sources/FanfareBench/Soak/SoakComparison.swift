@@ -14,7 +14,6 @@ struct SoakComparison: Equatable {
     /// 100 bytes for each of the 36,000 visitors of half an hour would be as much.
     var residentGrowthMax: Int { max(before.resident / 16, 4 << 20) }
 
-    /// The faults in one line; nil if there is none.
     var fault: String? {
         let growth = after.resident - before.resident
         return joined(
@@ -30,7 +29,6 @@ struct SoakComparison: Equatable {
         )
     }
 
-    /// The rows that compare the footprints.
     @RowBuilder var rows: [Row] {
         Row.row(
             "server memory",

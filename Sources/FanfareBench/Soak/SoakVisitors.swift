@@ -9,16 +9,14 @@ final class SoakVisitors: SoakWorkload, BenchClientDelegate {
 
     private let name: String
     private let subscribers: Subscribers
-    private let rate: Double
     private var scanner: EventMarkerScanner
     private var visits: [Int: Visit] = [:]
-    private var schedule: Schedule?
+    private let schedule: Schedule
     private var startedCount = 0
     private var endCounts: [Behaviour: Int] = [:]
     private var disconnections = DisconnectionCounts()
     private var checkedAt: MonotonicTime?
 
-    /// How a visitor behaves.
     private enum Behaviour: Int, CaseIterable {
         /// Closes the connection with a closing handshake.
         case closing
@@ -34,10 +32,8 @@ final class SoakVisitors: SoakWorkload, BenchClientDelegate {
         var behaviour: Behaviour
         var channel: Int
         var client: BenchClient?
-        var socketID: SocketID?
         /// The events it has received; nil before it is subscribed.
         var sequence: SequenceTracker?
-        /// When the visit ends.
         var leavesAt: MonotonicTime
         /// The visit ends when everything before this number has arrived.
         var expectedEnd: UInt32?
@@ -54,34 +50,25 @@ final class SoakVisitors: SoakWorkload, BenchClientDelegate {
     init(name: String, of subscribers: Subscribers, rate: Double) {
         self.name = name
         self.subscribers = subscribers
-        self.rate = rate
+        schedule = Schedule(.rate(rate))
         generator = subscribers.generator
         scanner = EventMarkerScanner(run: subscribers.run)
     }
 
     // MARK: SoakWorkload
 
-    func connect(at now: MonotonicTime) throws(BenchError) -> Bool { true }
-
     func step(at now: MonotonicTime) throws(BenchError) -> MonotonicTime? {
-        let schedule =
-            schedule ?? Schedule(pace: .rate(rate), start: now, sentBefore: startedCount)
-        self.schedule = schedule
         update(at: now, isDraining: false)
-        while visits.count < ConnectionRamp.pendingMax * 4 {
-            switch schedule.step(sent: startedCount, missing: 0, now: now) {
-            case .send: try connectNext(at: now)
-            case .wait(let due): return due
-            case .waitForDeliveries, .finished: return nil
-            }
+        let countMax = ConnectionRamp.pendingMax * 4
+        return try schedule.sendDue(while: visits.count < countMax) { (_) throws(BenchError) in
+            try connectNext(at: now)
         }
-        return nil
     }
 
-    func drain(at now: MonotonicTime, isLate: Bool) -> Bool {
-        schedule = nil
+    func drain(at now: MonotonicTime) -> Bool {
+        schedule.pause()
         update(at: now, isDraining: true)
-        return visits.isEmpty || isLate
+        return visits.isEmpty
     }
 
     private func connectNext(at now: MonotonicTime) throws(BenchError) {
@@ -134,15 +121,13 @@ final class SoakVisitors: SoakWorkload, BenchClientDelegate {
         let missing = visit.sequence?.missing(before: expectedEnd) ?? 0
         guard missing == 0 || isLate else { return }
         deliveryCounts.lost += missing
-        if visit.behaviour == .moving, schedule != nil, let socketID = visit.socketID {
-            return move(index, visit, client, socketID)
-        }
+        if visit.behaviour == .moving, schedule.start != nil { return move(index, visit, client) }
         visit.isLeaving = true
         visits[index] = visit
         if visit.behaviour == .reset { client.reset() } else { client.close() }
     }
 
-    private func move(_ index: Int, _ visit: Visit, _ client: BenchClient, _ socketID: SocketID) {
+    private func move(_ index: Int, _ visit: Visit, _ client: BenchClient) {
         var visit = visit
         client.unsubscribe(from: subscribers.channels[visit.channel])
         visit.behaviour = .closing
@@ -152,19 +137,14 @@ final class SoakVisitors: SoakWorkload, BenchClientDelegate {
         visit.leavesAt = MonotonicTime.current.advanced(by: .seconds(2))
         visits[index] = visit
         endCounts[.moving, default: 0] += 1
-        client.subscribe(
-            generator.target.subscription(to: subscribers.channels[visit.channel], of: socketID)
-        )
+        client.subscribe(to: subscribers.channels[visit.channel])
     }
 
     // MARK: BenchClientDelegate
 
-    func clientConnected(_ client: BenchClient, as socketID: SocketID) {
+    func clientConnected(_ client: BenchClient) {
         guard let visit = visits[client.index] else { return }
-        visits[client.index]?.socketID = socketID
-        client.subscribe(
-            generator.target.subscription(to: subscribers.channels[visit.channel], of: socketID)
-        )
+        client.subscribe(to: subscribers.channels[visit.channel])
     }
 
     func clientSubscribed(_ client: BenchClient, at now: MonotonicTime) {

@@ -7,11 +7,9 @@ import PusherProtocol
 /// when more has been sent to it than the server may queue: then it must find a close frame, or the end of the
 /// connection. It reconnects, at a limited rate, and stops reading again.
 final class StalledClients: BenchClientDelegate {
-    /// The connections that the server closed.
     private(set) var disconnections = DisconnectionCounts()
     /// How often a client that resumed reading received an event published after that: the server had not closed it.
     private(set) var unclosedCount = 0
-    /// The number of subscribed clients that do not read.
     private(set) var stalledCount = 0
     let generator: LoadGenerator
 
@@ -44,19 +42,10 @@ final class StalledClients: BenchClientDelegate {
     /// that grows with each attempt.
     private static let resumeTimeMax = Duration.seconds(60)
 
-    /// Creates the clients, without connections.
+    /// Creates clients that subscribe to the readers' channels in turn, and resume reading after a backlog in bytes.
     ///
-    /// - Parameters:
-    ///   - count: The number of clients.
-    ///   - subscribers: The readers, whose channels the clients subscribe to in turn.
-    ///   - backlog: The bytes of data after which a client resumes reading.
-    ///   - reconnectsPerSecond: How many clients reconnect per second, and how many resume reading.
-    init(
-        count: Int,
-        beside subscribers: Subscribers,
-        backlog: Int,
-        reconnectsPerSecond: Double
-    ) {
+    /// At most `reconnectsPerSecond` clients reconnect per second, and as many resume reading.
+    init(count: Int, beside subscribers: Subscribers, backlog: Int, reconnectsPerSecond: Double) {
         generator = subscribers.generator
         self.subscribers = subscribers
         scanner = EventMarkerScanner(run: subscribers.run)
@@ -66,7 +55,6 @@ final class StalledClients: BenchClientDelegate {
         publishedByteCounts = [Int](repeating: 0, count: subscribers.channels.count)
     }
 
-    /// Counts bytes of data published to a channel.
     func recordPublished(_ count: Int, to channel: Int) { publishedByteCounts[channel] += count }
 
     /// Whether no client is connected or connecting.
@@ -180,9 +168,8 @@ final class StalledClients: BenchClientDelegate {
 
     // MARK: BenchClientDelegate
 
-    func clientConnected(_ client: BenchClient, as socketID: SocketID) {
-        let channel = subscribers.channels[channel(of: client.index)]
-        client.subscribe(generator.target.subscription(to: channel, of: socketID))
+    func clientConnected(_ client: BenchClient) {
+        client.subscribe(to: subscribers.channels[channel(of: client.index)])
     }
 
     func clientSubscribed(_ client: BenchClient, at now: MonotonicTime) {

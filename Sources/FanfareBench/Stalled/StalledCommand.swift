@@ -3,7 +3,6 @@ import CommandSupport
 import Primitives
 import PusherProtocol
 
-/// `fanfare bench stalled`: readers beside stalled readers.
 struct StalledCommand: ScenarioCommand {
     static let configuration = CommandConfiguration(
         commandName: "stalled",
@@ -105,13 +104,12 @@ struct StalledCommand: ScenarioCommand {
         (subscribers + stalled, "--subscribers or --stalled")
     }
 
-    func begin(with generator: LoadGenerator) throws(BenchError) -> any ScenarioRun {
-        var channels: [ChannelName] = []
-        for name in channelNames { channels.append(try .named(name)) }
-        return StalledRun(self, channels, generator)
+    func measure(with generator: LoadGenerator) throws(BenchError) -> Findings {
+        let run = StalledRun(self, try ChannelName.named(channelNames), generator)
+        let stalled = try generator.stall { () throws(BenchError) in try run.run() }
+        return run.findings(stalled: stalled)
     }
 
-    /// The duration of a slice.
     var slice: Duration { .seconds(seconds) / rounds }
 
     /// Whether each slice has stalled readers.

@@ -4,16 +4,13 @@ import Primitives
 
 /// The latencies with and without stalled readers, and the faults in them.
 struct StalledResults {
-    /// The measurements of one slice.
     struct Slice {
-        /// Whether stalled readers were connected.
         var hasStalled: Bool
         var latencies: Histogram<UInt64>
         var deliveries: Int
         var time: Duration
     }
 
-    /// The slices in order.
     private(set) var slices: [Slice] = []
     /// The server's resident memory before stalled readers connected, in bytes.
     var residentBefore: Int?
@@ -22,7 +19,6 @@ struct StalledResults {
     /// The number of stalled readers, sampled during the slices that have them.
     private(set) var stalled = (sum: 0, sampleCount: 0)
 
-    /// Records the number of stalled readers.
     mutating func recordStalledCount(_ count: Int) {
         stalled.sum += count
         stalled.sampleCount += 1
@@ -30,8 +26,6 @@ struct StalledResults {
 
     /// The average number of stalled readers; 0 without samples.
     var stalledOnAverage: Double { Double(stalled.sum) / Double(max(stalled.sampleCount, 1)) }
-
-    /// Adds a slice.
     mutating func add(_ slice: Slice) { slices.append(slice) }
 
     /// The latency over all slices with or without stalled readers.
@@ -79,7 +73,6 @@ struct StalledResults {
         )
     }
 
-    /// The rows of latencies and ratios.
     @RowBuilder var rows: [Row] {
         let (alone, beside) = (rate(withStalled: false), rate(withStalled: true))
         Row.row(
