@@ -43,7 +43,7 @@ import Testing
         #expect(tracker.duplicated == given.duplicated)
         #expect(tracker.outOfOrder == given.outOfOrder)
         #expect(tracker.deliveries == 8 - given.missing)
-        #expect(tracker.isFaultless == (given.received == [0, 1, 2, 3]))
+        #expect((tracker.fault(stalled: nil) == nil) == (given.received == [0, 1, 2, 3]))
     }
 
     @Test func reportsFirstArrivals() {
@@ -75,7 +75,7 @@ import Testing
                 #expect(receive(number, by: subscriber, &tracker) == true)
             }
         }
-        #expect(tracker.isFaultless)
+        #expect(tracker.fault(stalled: nil) == nil)
     }
 
     @Test func ofAnotherChannelIsOutOfOrder() {
@@ -114,7 +114,7 @@ import Testing
         )
     }
 
-    @Test func isFaultlessBeforeAnythingIsSent() {
-        #expect(DeliveryTracker(subscriberCount: 3).isFaultless)
+    @Test func hasNoFaultBeforeAnythingIsSent() {
+        #expect(DeliveryTracker(subscriberCount: 3).fault(stalled: nil) == nil)
     }
 }

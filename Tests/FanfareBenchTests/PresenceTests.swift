@@ -68,7 +68,7 @@ import Testing
         #expect(receive(1, isJoin: false, by: 0, at: later, &visits) == 5_000)
         #expect(visits.endedCount == 1)
         #expect(visits.inProgressCount == 0)
-        #expect(visits.tracker.isFaultless)
+        #expect(visits.tracker.fault(stalled: nil) == nil)
         // The next visit is by another user.
         let next = visits.join(1, due: later)
         #expect(next == 7)

@@ -23,7 +23,7 @@ import Testing
         let areNew = [0, 0, 3].map { events.receive($0, by: 0) }
         #expect(areNew == [true, false, true])
         #expect(events.repeated == 1)
-        #expect(events.skipped == 2)
+        #expect(events.firstMissing == 4)
         #expect(events.delivered == 2)
     }
 }

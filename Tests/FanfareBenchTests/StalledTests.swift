@@ -53,8 +53,7 @@ struct StalledTests {
                 )
             )
         }
-        results.residentBefore = memory?.before
-        results.residentPeak = memory?.peak
+        results.growth = memory.map { $0.peak - $0.before }
         return results
     }
 

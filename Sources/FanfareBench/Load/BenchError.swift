@@ -2,7 +2,6 @@ import CommandSupport
 import Net
 import Primitives
 
-/// An error that ends a benchmark.
 enum BenchError: Error, CustomStringConvertible {
     case descriptorLimit(needed: Int, allowed: Int, option: String)
     case portRange(connections: Int, ports: Int)

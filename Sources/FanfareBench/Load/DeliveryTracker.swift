@@ -7,7 +7,6 @@ import Primitives
 /// identifies its channel. Subscriber `i` of `n` channels is subscribed to channel `i % n`.
 struct DeliveryTracker {
     private(set) var sentCount = 0
-    /// Deliveries, without duplicates.
     private(set) var deliveries = 0
     /// Deliveries of an event that the subscriber had received before.
     private(set) var duplicated = 0
@@ -32,11 +31,7 @@ struct DeliveryTracker {
     }
 
     var channelCount: Int { unsent.count }
-
-    /// The number of a channel's next event.
     func nextNumber(on channel: Int) -> UInt32 { unsent[channel] }
-
-    /// The number of deliveries if none is lost.
     var expected: Int { sentCount * subscribersPerChannel }
 
     /// Deliveries that have not arrived: in flight, or at the end lost.
@@ -47,7 +42,6 @@ struct DeliveryTracker {
 
     /// Grows with each event and delivery.
     var progress: Int { sentCount + deliveries + duplicated }
-    var isFaultless: Bool { missing == 0 && duplicated == 0 && outOfOrder == 0 }
 
     /// Counts a channel's next event as sent; returns its number.
     mutating func send(on channel: Int = 0) -> UInt32 {

@@ -4,11 +4,8 @@ import Net
 import Primitives
 import PusherProtocol
 
-/// An event to trigger.
 struct TriggeredEvent {
-    /// The sequence number in its marker.
     var number: UInt32
-    /// The channel's index.
     var channel = 0
     /// When the event is due; its latency counts from then.
     var due: MonotonicTime

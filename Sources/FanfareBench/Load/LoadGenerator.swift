@@ -9,14 +9,12 @@ import WebSocket
 final class LoadGenerator {
     let target: TargetServer
     let reactor: Reactor
-    /// The server's processes, if known.
     private(set) var server: ServerProcess?
     var progress = ProgressBar()
     /// What all clients have read: the number of reads, and of bytes after decryption.
     var traffic = (readCount: 0, byteCount: 0)
     /// The time in which the first connections were opened.
     private(set) var connectingTime = Duration.zero
-    /// The address that connections are opened to.
     var address: SocketAddress
 
     /// The TLS settings and the expected name in the certificate; nil without TLS.
@@ -98,9 +96,7 @@ final class LoadGenerator {
         shared.onTurn = body
     }
 
-    /// Runs the event loop, and a step once per turn, until the step is done.
-    ///
-    /// - Throws: The error of a connection or a step; `stalled` if the step says so.
+    /// Runs the event loop, and a step once per turn, until the step is done; throws the error of any connection.
     func run(_ step: (MonotonicTime) throws(BenchError) -> BenchStep) throws(BenchError) {
         while true {
             if let failure = shared.failure { throw failure }
@@ -149,18 +145,15 @@ final class LoadGenerator {
         return nil
     }
 
-    /// Ends the progress, and releases what the turns have used.
     func end() {
         progress.end()
         shared.onTurn = nil
     }
 
-    /// Records an error that ends the run.
     func fail(_ error: BenchError) {
         if shared.failure == nil { shared.failure = error }
     }
 
-    /// Whether an error ends the run.
     var hasFailed: Bool { shared.failure != nil }
 
     /// Whether `progress` has not changed for the stall timeout.
@@ -168,14 +161,11 @@ final class LoadGenerator {
         stallDetector.isStalled(progress: progress, at: now)
     }
 
-    /// Restarts the stall timeout: nothing is awaited.
     func resetStallTimer(at now: MonotonicTime = .current) { stallDetector.reset(at: now) }
 
     // MARK: Connections
 
-    /// Opens the connections of all clients.
-    ///
-    /// - Throws: When a connection cannot be opened, or none was acknowledged within the stall timeout.
+    /// Opens the connections of all clients; fails if none is acknowledged within the stall timeout.
     func connect(_ clients: some RampedClients) throws(BenchError) {
         try run { now throws(BenchError) in
             while let index = clients.ramp.next() {
@@ -187,9 +177,7 @@ final class LoadGenerator {
         if connectingTime == .zero { connectingTime = beganAt.duration(to: .current) }
     }
 
-    /// Shows the progress of connecting.
-    ///
-    /// - Throws: When no connection was acknowledged within the stall timeout.
+    /// Shows the progress of connecting; fails if there was none within the stall timeout.
     func showConnecting(_ count: Int, of all: Int, at now: MonotonicTime) throws(BenchError) {
         progress.show("Connecting", count, of: all, at: now)
         if count == all {
@@ -228,9 +216,7 @@ final class LoadGenerator {
     /// A masking key (RFC 6455 §5.3).
     func maskingKey() -> UInt32 { UInt32(truncatingIfNeeded: random.next()) }
 
-    /// Opens the connections to the HTTP API.
-    ///
-    /// - Throws: When they are not open within the stall timeout.
+    /// Opens the connections to the HTTP API; fails if they are not open within the stall timeout.
     func open(_ publishers: [EventPublisher]) throws(BenchError) {
         resetStallTimer()
         for publisher in publishers { publisher.connect() }
@@ -241,7 +227,6 @@ final class LoadGenerator {
         }
     }
 
-    /// Opens a connection to an address.
     func open(
         to address: SocketAddress,
         _ delegate: any StreamDelegate
@@ -301,7 +286,6 @@ final class LoadGenerator {
 
     // MARK: Measuring
 
-    /// The CPU time and traffic so far.
     func resourceUsage() -> ResourceUsage {
         ResourceUsage(
             serverTime: server?.cpuTime(),

@@ -45,7 +45,6 @@ class CheckedSubscribers {
         )
     }
 
-    /// Returns the latencies since the last call, and resets them.
     final func takeLatencies() -> Histogram<UInt64> {
         let taken = latencies
         latencies = .latencies

@@ -52,7 +52,6 @@ extension ServerURL {
 }
 
 extension ChannelName {
-    /// A channel's name from a checked option or a constant.
     static func named(_ text: String) throws(BenchError) -> ChannelName {
         do throws(ChannelNameError) {
             return try ChannelName(text)
@@ -61,7 +60,11 @@ extension ChannelName {
         }
     }
 
-    /// The same for several names.
+    /// The numbered names of several channels; none for a count that is not allowed.
+    static func texts(of count: Int, prefix: String) -> [String] {
+        (1...100_000).contains(count) ? (0..<count).map { "\(prefix)-\($0)" } : []
+    }
+
     static func named(_ texts: [String]) throws(BenchError) -> [ChannelName] {
         try texts.map { (text) throws(BenchError) in try named(text) }
     }

@@ -81,9 +81,7 @@ struct BenchOptions: ParsableArguments {
         return address
     }
 
-    /// Runs a benchmark, then prints the report and writes the JSON object.
-    ///
-    /// - Throws: A `CommandError` if the benchmark failed or found a fault.
+    /// Runs a benchmark, prints the report and writes the JSON object; throws if it failed or found a fault.
     func run(_ scenario: any Scenario) throws {
         let output = try BenchOutput(path: json)
         let result = try result(of: scenario, output)

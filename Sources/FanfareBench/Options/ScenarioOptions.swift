@@ -12,25 +12,81 @@ extension ArgumentHelp {
     static func url(_ text: String) -> Self { Self(text, valueName: "url") }
 }
 
-/// The options for the pace of events.
-struct PaceOptions: ParsableArguments {
-    @Option(
-        help: .count("Maximum number of events in flight; 8 if neither this nor --rate is given.")
-    )
-    var window: Int?
+/// An option of a scenario: its member of the JSON object, and the check of its value.
+struct Parameter {
+    var member: BenchReport.Member
+    var check: () throws -> Void = {}
 
-    @Option(help: .rate("Events per second."))
-    var rate: Double?
-
-    func validate() throws {
-        if window != nil, rate != nil {
-            throw ValidationError("--window and --rate exclude each other")
-        }
-        if let rate { try check(rate, "--rate", in: sendableRates) }
-        if let window { try check(window, "--window") }
+    static func value(_ name: String, _ value: BenchReport.Value) -> Self {
+        Self(member: (name, value))
     }
 
-    var pace: Pace { rate.map { .rate($0) } ?? .window(window ?? 8) }
+    static func count(
+        _ name: String,
+        _ count: Int?,
+        _ option: String,
+        max: Int = 1_000_000
+    ) -> Self {
+        Self(member: (name, count.map { .integer($0) } ?? .null)) {
+            if let count { try FanfareBench.check(count, option, max: max) }
+        }
+    }
+
+    /// A number of MiB, of which the JSON object has the bytes.
+    static func mebibytes(_ name: String, _ count: Int?, _ option: String, max: Int) -> Self {
+        var parameter = Self.count(name, count, option, max: max)
+        parameter.member.value = count.map { .integer($0 << 20) } ?? .null
+        return parameter
+    }
+
+    /// A number of seconds, or a number per second.
+    static func number(
+        _ name: String,
+        _ number: Double?,
+        _ option: String,
+        in range: ClosedRange<Double> = measurableSeconds
+    ) -> Self {
+        Self(member: (name, .number(number, places: 3))) {
+            if let number { try FanfareBench.check(number, option, in: range) }
+        }
+    }
+
+    /// The length of each event's data, in bytes.
+    static func size(_ size: Int) -> Self {
+        Self(member: ("size_bytes", .integer(size))) {
+            guard !(EventMarker.length...1 << 20).contains(size) else { return }
+            throw ValidationError(
+                "--size must be between \(EventMarker.length) and \(grouped(1 << 20)) bytes"
+            )
+        }
+    }
+
+    static func recovery(_ recovery: Recovery) -> Self {
+        .value("recovery", .text(recovery.rawValue))
+    }
+
+    /// A channel's name, public or private, or that of a presence channel, or the prefix of several names.
+    static func channel(
+        _ name: String,
+        first: String? = nil,
+        last: String? = nil,
+        isPresence: Bool = false
+    ) -> Self {
+        Self(member: ("channel", .text(first ?? name))) {
+            for name in [name, last ?? name] {
+                let kind: ChannelKind
+                do throws(ChannelNameError) {
+                    kind = try ChannelName(name).kind
+                } catch {
+                    throw ValidationError("--channel is not a valid channel name: \(error)")
+                }
+                guard kind.isPresence == isPresence, kind != .serverToUser else {
+                    let kinds = isPresence ? "begin with presence-" : "be public or private"
+                    throw ValidationError("--channel must \(kinds)")
+                }
+            }
+        }
+    }
 }
 
 func check(_ count: Int, _ option: String, max: Int = 1_000_000) throws {
@@ -39,7 +95,12 @@ func check(_ count: Int, _ option: String, max: Int = 1_000_000) throws {
     }
 }
 
-func check(_ number: Double, _ option: String, in range: ClosedRange<Double>) throws {
+/// Checks a number of seconds, or a number per second.
+func check(
+    _ number: Double,
+    _ option: String,
+    in range: ClosedRange<Double> = measurableSeconds
+) throws {
     guard range.contains(number) else {
         throw ValidationError(
             "\(option) must be between \(range.lowerBound) and \(grouped(Int(range.upperBound)))"
@@ -62,26 +123,30 @@ func refuseDeflate(_ options: BenchOptions) throws {
     }
 }
 
-func checkSize(_ size: Int) throws {
-    guard (EventMarker.length...1 << 20).contains(size) else {
-        throw ValidationError(
-            "--size must be between \(EventMarker.length) and \(grouped(1 << 20)) bytes"
-        )
-    }
-}
+/// The options for the pace of events.
+struct PaceOptions: ParsableArguments {
+    @Option(
+        help: .count("Maximum number of events in flight; 8 if neither this nor --rate is given.")
+    )
+    var window: Int?
 
-/// Checks a channel name: public or private, or that of a presence channel.
-func checkChannel(_ name: String, isPresence: Bool = false) throws {
-    let kind: ChannelKind
-    do throws(ChannelNameError) {
-        kind = try ChannelName(name).kind
-    } catch {
-        throw ValidationError("--channel is not a valid channel name: \(error)")
+    @Option(help: .rate("Events per second."))
+    var rate: Double?
+
+    func validate() throws {
+        if window != nil, rate != nil {
+            throw ValidationError("--window and --rate exclude each other")
+        }
+        for parameter in parameters { try parameter.check() }
     }
-    guard kind.isPresence == isPresence, kind != .serverToUser else {
-        throw ValidationError(
-            isPresence
-                ? "--channel must begin with presence-" : "--channel must be public or private"
-        )
+
+    var pace: Pace { rate.map { .rate($0) } ?? .window(window ?? 8) }
+
+    /// One of the two members is null.
+    var parameters: [Parameter] {
+        [
+            .count("window", rate == nil ? window ?? 8 : nil, "--window"),
+            .number("rate_per_s", rate, "--rate", in: sendableRates),
+        ]
     }
 }

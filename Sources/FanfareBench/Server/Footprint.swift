@@ -92,6 +92,8 @@ struct MemoryHistory {
         return peak > earlierPeak ? peak : residents.max() ?? 0
     }
 
+    var growth: Int { residentPeak - residentBefore }
+
     /// Resident memory over time in bytes: at most 120 samples, at equal intervals.
     var residentOverTime: BenchReport.Member {
         let stride = max(1, (residents.count + 119) / 120)
@@ -108,7 +110,7 @@ struct MemoryHistory {
             "\(mebibytes(residentBefore)) before, at most \(mebibytes(peak))\(allowed)",
             ("resident_before_bytes", .integer(residentBefore)),
             ("resident_peak_bytes", .integer(peak)),
-            ("resident_growth_bytes", .integer(peak - residentBefore)),
+            ("resident_growth_bytes", .integer(growth)),
             residentOverTime
         )
         Row.row(
@@ -117,6 +119,12 @@ struct MemoryHistory {
             ("kernel_tcp_peak_bytes", .integer(kernelPeak))
         )
     }
+}
+
+/// The fault of a growth of memory beyond the allowed one, in bytes; nil stands for an unknown growth, or no limit.
+func excess(of growth: Int?, over allowed: Int?, _ memory: String) -> String? {
+    guard let growth, let allowed, growth > allowed else { return nil }
+    return "\(memory) grew by \(mebibytes(growth)); \(mebibytes(allowed)) is allowed"
 }
 
 func mebibytes(_ bytes: Int) -> String { "\(decimal(Double(bytes) / 1_048_576, places: 1)) MiB" }
