@@ -52,9 +52,7 @@ struct AllCommand: ParsableCommand {
     )
 
     @OptionGroup var options: BenchOptions
-
-    @Option(help: .count("Number of connections of each benchmark."))
-    var connections = 1_000
+    @Option(help: .count("Number of connections of each benchmark.")) var connections = 1_000
 
     func validate() throws {
         try check(connections, "--connections", max: 100_000)

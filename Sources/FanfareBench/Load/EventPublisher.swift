@@ -61,7 +61,7 @@ final class EventPublisher: StreamDelegate {
         run: UInt32,
         dataLength: Int,
         policy: FailurePolicy,
-        generator: LoadGenerator
+        _ generator: LoadGenerator
     ) {
         self.channels = channels
         self.run = run

@@ -24,7 +24,7 @@ class CheckedSubscribers {
         of channels: [ChannelName],
         count: Int,
         recovery: Recovery,
-        generator: LoadGenerator
+        _ generator: LoadGenerator
     ) {
         self.channels = channels
         self.generator = generator
@@ -36,13 +36,7 @@ class CheckedSubscribers {
 
     /// A publisher of events to these subscribers.
     final func publisher(dataLength: Int, policy: EventPublisher.FailurePolicy) -> EventPublisher {
-        EventPublisher(
-            to: channels,
-            run: run,
-            dataLength: dataLength,
-            policy: policy,
-            generator: generator
-        )
+        EventPublisher(to: channels, run: run, dataLength: dataLength, policy: policy, generator)
     }
 
     final func takeLatencies() -> Histogram<UInt64> {
@@ -70,11 +64,11 @@ final class Subscribers: CheckedSubscribers, RampedClients {
         of channels: [ChannelName],
         each count: Int,
         recovery: Recovery = .none,
-        generator: LoadGenerator
+        _ generator: LoadGenerator
     ) {
         let total = channels.count * count
         tracker = DeliveryTracker(subscriberCount: total, channelCount: channels.count)
-        super.init(of: channels, count: total, recovery: recovery, generator: generator)
+        super.init(of: channels, count: total, recovery: recovery, generator)
     }
 
     func clientReceived(_ text: Span<UInt8>, by client: BenchClient, at now: MonotonicTime) -> Bool
@@ -94,9 +88,9 @@ final class OverloadReaders: CheckedSubscribers, RampedClients {
     /// The readers' connections that were lost.
     private(set) var disconnections = DisconnectionCounts()
 
-    init(of channel: ChannelName, count: Int, publisherCount: Int, generator: LoadGenerator) {
+    init(of channel: ChannelName, count: Int, publisherCount: Int, _ generator: LoadGenerator) {
         ledger = EventLedger(publisherCount: publisherCount, readerCount: count)
-        super.init(of: [channel], count: count, recovery: .none, generator: generator)
+        super.init(of: [channel], count: count, recovery: .none, generator)
     }
 
     var openCount: Int { ramp.connectedCount - disconnections.total }

@@ -16,9 +16,7 @@ struct BenchOptions: ParsableArguments {
     var backendURL: String?
 
     @OptionGroup var app: AppKey
-
-    @Option(help: "The app's ID (or FANFARE_APP_ID; default 1).")
-    var appID: String?
+    @Option(help: "The app's ID (or FANFARE_APP_ID; default 1).") var appID: String?
 
     @Option(help: "The app's secret (or FANFARE_APP_SECRET, which process listings do not show).")
     var secret: String?
@@ -34,8 +32,7 @@ struct BenchOptions: ParsableArguments {
     )
     var pid: Int32?
 
-    @Flag(help: "Offer permessage-deflate with server_no_context_takeover.")
-    var deflate = false
+    @Flag(help: "Offer permessage-deflate with server_no_context_takeover.") var deflate = false
 
     @Option(
         help: ArgumentHelp(

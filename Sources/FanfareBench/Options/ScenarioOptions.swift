@@ -130,8 +130,7 @@ struct PaceOptions: ParsableArguments {
     )
     var window: Int?
 
-    @Option(help: .rate("Events per second."))
-    var rate: Double?
+    @Option(help: .rate("Events per second.")) var rate: Double?
 
     func validate() throws {
         if window != nil, rate != nil {

@@ -21,18 +21,13 @@ struct ChurnCommand: ScenarioCommand {
     )
 
     @OptionGroup var options: BenchOptions
-
-    @Option(help: .count("Number of connections."))
-    var cycles = 10_000
-
-    @Option(help: .count("Maximum number of open connections."))
-    var concurrency = 64
+    @Option(help: .count("Number of connections.")) var cycles = 10_000
+    @Option(help: .count("Maximum number of open connections.")) var concurrency = 64
 
     @Option(help: .rate("Connections per second; by default as many as the server accepts."))
     var rate: Double?
 
-    @Option(help: .name("Channel, public or private."))
-    var channel = "fanfare-bench"
+    @Option(help: .name("Channel, public or private.")) var channel = "fanfare-bench"
 
     var connections: (count: Int, option: String) { (concurrency, "--concurrency") }
 

@@ -21,23 +21,15 @@ struct FanoutCommand: DeliveryScenario {
     )
 
     @OptionGroup var options: BenchOptions
-
-    @Option(help: .count("Number of subscribers."))
-    var subscribers = 10_000
-
-    @Option(help: .count("Number of events."))
-    var messages = 100
-
-    @Option(help: .bytes("Length of each event's data."))
-    var size = 64
-
+    @Option(help: .count("Number of subscribers.")) var subscribers = 10_000
+    @Option(help: .count("Number of events.")) var messages = 100
+    @Option(help: .bytes("Length of each event's data.")) var size = 64
     @OptionGroup var pacing: PaceOptions
 
     @Option(help: "How subscribers would get what they missed: position, token or none.")
     var recovery = Recovery.none
 
-    @Option(help: .name("Channel, public or private."))
-    var channel = "fanfare-bench"
+    @Option(help: .name("Channel, public or private.")) var channel = "fanfare-bench"
 
     var channels: Int { 1 }
     var channelNames: [String] { [channel] }
@@ -60,19 +52,10 @@ struct ChannelsCommand: DeliveryScenario {
     )
 
     @OptionGroup var options: BenchOptions
-
-    @Option(help: .count("Number of channels."))
-    var channels = 500
-
-    @Option(help: .count("Number of subscribers of each channel."))
-    var subscribers = 4
-
-    @Option(help: .count("Total number of events."))
-    var messages = 20_000
-
-    @Option(help: .bytes("Length of each event's data."))
-    var size = 64
-
+    @Option(help: .count("Number of channels.")) var channels = 500
+    @Option(help: .count("Number of subscribers of each channel.")) var subscribers = 4
+    @Option(help: .count("Total number of events.")) var messages = 20_000
+    @Option(help: .bytes("Length of each event's data.")) var size = 64
     @OptionGroup var pacing: PaceOptions
 
     @Option(help: .name("Prefix of the channels' names, public or private; a number is appended."))
@@ -109,7 +92,7 @@ extension DeliveryScenario {
             of: try ChannelName.named(channelNames),
             each: subscribers,
             recovery: recovery,
-            generator: generator
+            generator
         )
         let publisher = PacedPublisher(
             to: audience,

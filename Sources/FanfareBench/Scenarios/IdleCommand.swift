@@ -26,14 +26,12 @@ struct IdleCommand: ScenarioCommand {
     @Option(name: .customLong("connections"), help: .count("Number of connections."))
     var connectionCount = 10_000
 
-    @Option(help: .seconds("How long they are idle."))
-    var seconds = 10.0
+    @Option(help: .seconds("How long they are idle.")) var seconds = 10.0
 
     @Option(help: "How clients would get what they missed: position, token or none.")
     var recovery = Recovery.none
 
-    @Option(help: .name("Channel, public or private."))
-    var channel = "fanfare-bench"
+    @Option(help: .name("Channel, public or private.")) var channel = "fanfare-bench"
 
     var connections: (count: Int, option: String) { (connectionCount, "--connections") }
 
@@ -49,7 +47,7 @@ struct IdleCommand: ScenarioCommand {
             of: [try .named(channel)],
             each: connectionCount,
             recovery: recovery,
-            generator: generator
+            generator
         )
         let usageBefore = generator.resourceUsage()
         try generator.connect(subscribers)

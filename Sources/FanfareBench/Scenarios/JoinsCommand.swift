@@ -25,9 +25,7 @@ struct JoinsCommand: ScenarioCommand {
     )
 
     @OptionGroup var options: BenchOptions
-
-    @Option(help: .count("Number of users."))
-    var users = 5_000
+    @Option(help: .count("Number of users.")) var users = 5_000
 
     @Option(help: .count("Number of joins per row; by default 1,000, or --users if that is lower."))
     var step: Int?
@@ -35,8 +33,7 @@ struct JoinsCommand: ScenarioCommand {
     @Option(help: .seconds("Duration of all joins; by default as fast as the server accepts them."))
     var within: Double?
 
-    @Option(help: .name("Presence channel."))
-    var channel = "presence-fanfare-bench"
+    @Option(help: .name("Presence channel.")) var channel = "presence-fanfare-bench"
 
     func validate() throws {
         try checkValues()
@@ -51,7 +48,7 @@ struct JoinsCommand: ScenarioCommand {
     var connections: (count: Int, option: String) { (users, "--users") }
 
     func measure(with generator: LoadGenerator) throws(BenchError) -> Findings {
-        let clients = JoinsClients(count: users, of: try .named(channel), generator: generator)
+        let clients = JoinsClients(count: users, of: try .named(channel), generator)
         try generator.connect(clients)
         let pace: Pace = rate.map { .rate($0) } ?? .window(64)
         let schedule = Schedule(pace, messageCount: users)
@@ -125,7 +122,7 @@ final class JoinsClients: RampedClients {
     /// The members that each user knows, by the index of its client.
     private var known: [Int]
 
-    init(count: Int, of channel: ChannelName, generator: LoadGenerator) {
+    init(count: Int, of channel: ChannelName, _ generator: LoadGenerator) {
         self.count = count
         self.channel = channel
         self.generator = generator
@@ -153,8 +150,6 @@ final class JoinsClients: RampedClients {
             counted(repeated, "member notices repeated"),
         ])
     }
-
-    // MARK: BenchClientDelegate
 
     func clientConnected(_ client: BenchClient) {
         users.append(client)

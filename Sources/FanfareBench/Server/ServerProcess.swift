@@ -76,8 +76,6 @@ struct ServerProcess: Equatable, Sendable {
         return time.nanoseconds
     }
 
-    // MARK: Parsing
-
     /// The inodes of the sockets that listen on a port, in the text of `/proc/net/tcp` or `tcp6`.
     static func listeners(in text: String, port: UInt16) -> Set<String> {
         var inodes: Set<String> = []

@@ -31,27 +31,16 @@ struct OverloadCommand: ScenarioCommand {
     )
 
     @OptionGroup var options: BenchOptions
-
-    @Option(help: .count("Number of publishing connections."))
-    var publishers = 16
-
-    @Option(help: .count("Number of subscribers."))
-    var subscribers = 2_000
-
-    @Option(help: .bytes("Length of each event's data."))
-    var size = 10_240
-
-    @Option(help: .seconds("Duration of each phase."))
-    var seconds = 10.0
-
-    @Option(help: .count("Maximum number of events of the overload."))
-    var events: Int?
+    @Option(help: .count("Number of publishing connections.")) var publishers = 16
+    @Option(help: .count("Number of subscribers.")) var subscribers = 2_000
+    @Option(help: .bytes("Length of each event's data.")) var size = 10_240
+    @Option(help: .seconds("Duration of each phase.")) var seconds = 10.0
+    @Option(help: .count("Maximum number of events of the overload.")) var events: Int?
 
     @Option(help: .count("Maximum number of events in flight in the phase with a window."))
     var window = 16
 
-    @Option(help: .rate("Events per second on the unrelated channel."))
-    var rate = 100.0
+    @Option(help: .rate("Events per second on the unrelated channel.")) var rate = 100.0
 
     @Flag(help: "After an answer with 503, wait for the time in Retry-After.")
     var retryAfter = false
@@ -59,8 +48,7 @@ struct OverloadCommand: ScenarioCommand {
     @Option(help: .mebibytes("Allowed growth of the server's memory; unlimited by default."))
     var budget: Int?
 
-    @Option(help: .name("Channel, public or private."))
-    var channel = "fanfare-bench"
+    @Option(help: .name("Channel, public or private.")) var channel = "fanfare-bench"
 
     /// The allowed growth of the server's resident memory in bytes; nil for no limit.
     var budgetBytes: Int? { budget.map { $0 << 20 } }

@@ -34,7 +34,7 @@ final class OverloadRun {
             of: channel,
             count: scenario.subscribers,
             publisherCount: scenario.publishers,
-            generator: generator
+            generator
         )
         let (readers, policy) = (
             readers, EventPublisher.FailurePolicy.count(obeysRetryAfter: scenario.retryAfter)
@@ -48,8 +48,6 @@ final class OverloadRun {
 
     private var ledger: EventLedger { readers.ledger }
     private var duration: Duration { .seconds(scenario.seconds) }
-
-    // MARK: Phases
 
     func run() throws(BenchError) {
         try generator.connect(readers)
@@ -192,8 +190,6 @@ final class OverloadRun {
                 """
         )
     }
-
-    // MARK: Report
 
     private func sum(_ count: KeyPath<EventPublisher, Int>) -> Int {
         publishers.reduce(0) { $0 + $1[keyPath: count] }

@@ -58,8 +58,6 @@ final class UnrelatedChannel: Scenario {
     var state: State { shared.withLock { $0 } }
     func update(_ change: (inout State) -> Void) { shared.withLock { change(&$0) } }
 
-    // MARK: Scenario
-
     static let name = "unrelated"
     var connections: (count: Int, option: String) { (2, "") }
     var parameters: [BenchReport.Member] { [] }
@@ -68,12 +66,7 @@ final class UnrelatedChannel: Scenario {
     func measure(with generator: LoadGenerator) throws(BenchError) -> Findings {
         generator.progress.isHidden = true
         let isPrioritized = ThreadPriority.raise()
-        let readers = OverloadReaders(
-            of: channel,
-            count: 1,
-            publisherCount: 1,
-            generator: generator
-        )
+        let readers = OverloadReaders(of: channel, count: 1, publisherCount: 1, generator)
         let publisher = readers.publisher(dataLength: 64, policy: .count())
         publisher.onAnswer = { readers.ledger.answer($0, isAccepted: $1) }
         var loadPhase = LoadPhase.none

@@ -22,7 +22,7 @@ final class PresenceClients: RampedClients {
     private var scanner: PresenceNoticeScanner
     private var visitors: [BenchClient] = []
 
-    init(of channel: ChannelName, observers: Int, visitors: Int, generator: LoadGenerator) {
+    init(of channel: ChannelName, observers: Int, visitors: Int, _ generator: LoadGenerator) {
         self.channel = channel
         observerCount = observers
         self.generator = generator
@@ -66,8 +66,6 @@ final class PresenceClients: RampedClients {
         }
         return next
     }
-
-    // MARK: BenchClientDelegate
 
     func clientConnected(_ client: BenchClient) {
         if client.index < observerCount {

@@ -23,21 +23,14 @@ struct PresenceCommand: ScenarioCommand {
     )
 
     @OptionGroup var options: BenchOptions
-
-    @Option(help: .count("Number of observing connections."))
-    var observers = 100
-
-    @Option(help: .count("Number of concurrent visitors."))
-    var visitors = 4
-
-    @Option(help: .count("Number of visits."))
-    var visits = 1_000
+    @Option(help: .count("Number of observing connections.")) var observers = 100
+    @Option(help: .count("Number of concurrent visitors.")) var visitors = 4
+    @Option(help: .count("Number of visits.")) var visits = 1_000
 
     @Option(help: .rate("Visits per second; by default as many as the server accepts."))
     var rate: Double?
 
-    @Option(help: .name("Presence channel."))
-    var channel = "presence-fanfare-bench"
+    @Option(help: .name("Presence channel.")) var channel = "presence-fanfare-bench"
 
     var connections: (count: Int, option: String) { (observers + visitors, "--observers") }
 
@@ -46,7 +39,7 @@ struct PresenceCommand: ScenarioCommand {
             of: try .named(channel),
             observers: observers,
             visitors: visitors,
-            generator: generator
+            generator
         )
         try generator.connect(clients)
         let pace: Pace = rate.map { .rate($0) } ?? .window(visitors)

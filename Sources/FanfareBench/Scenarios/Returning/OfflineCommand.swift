@@ -33,35 +33,23 @@ struct OfflineCommand: ScenarioCommand {
     )
 
     @OptionGroup var options: BenchOptions
-
-    @Option(help: .count("Number of clients."))
-    var clients = 10_000
-
-    @Option(help: .seconds("Time without connections."))
-    var away = 2.0
+    @Option(help: .count("Number of clients.")) var clients = 10_000
+    @Option(help: .seconds("Time without connections.")) var away = 2.0
 
     @Option(
         help: .url("Where the clients come back, if that is another node of a cluster than --url.")
     )
     var returnURL: String?
 
-    @Option(help: .rate("Events per second."))
-    var rate = 10.0
-
-    @Flag(help: "Send events only while the clients are away.")
-    var onlyWhileAway = false
-
-    @Option(help: .bytes("Length of each event's data."))
-    var size = 64
+    @Option(help: .rate("Events per second.")) var rate = 10.0
+    @Flag(help: "Send events only while the clients are away.") var onlyWhileAway = false
+    @Option(help: .bytes("Length of each event's data.")) var size = 64
 
     @Option(help: "How clients get what they missed: position, token or none.")
     var recovery = Recovery.position
 
-    @Option(help: .seconds("Maximum p99 latency of missed events."))
-    var within = 3.0
-
-    @Option(help: .name("Channel, public or private."))
-    var channel = "fanfare-bench"
+    @Option(help: .seconds("Maximum p99 latency of missed events.")) var within = 3.0
+    @Option(help: .name("Channel, public or private.")) var channel = "fanfare-bench"
 
     func validate() throws {
         try checkValues()
@@ -127,14 +115,14 @@ final class OfflineRun {
             count: scenario.clients,
             channel: channel,
             recovery: scenario.recovery,
-            generator: generator
+            generator
         )
         publisher = EventPublisher(
             to: [channel],
             run: clients.run,
             dataLength: scenario.size,
             policy: .endRun,
-            generator: generator
+            generator
         )
         clients.onDelivery = { [unowned self] number, due, now in
             if missed.contains(Int(number)) {
@@ -202,8 +190,6 @@ final class OfflineRun {
         scenario.recovery == .none || clients.received.isComplete(upTo: UInt32(count))
     }
 
-    // MARK: Events
-
     private func startPublishing() {
         schedule = Schedule(.rate(scenario.rate))
     }
@@ -214,8 +200,6 @@ final class OfflineRun {
             sentCount += 1
         } ?? nil
     }
-
-    // MARK: Report
 
     private var expected: Int { sentCount * clients.count }
 

@@ -29,21 +29,11 @@ struct RestartCommand: ParsableCommand, Sendable {
     )
 
     @OptionGroup var options: BenchOptions
-
-    @Option(help: .count("Number of clients."))
-    var clients = 19_000
-
-    @Flag(help: "End the server with SIGKILL.")
-    var kill = false
-
-    @Option(help: "How clients resume: position, token or none.")
-    var recovery = Recovery.none
-
-    @Option(help: .seconds("Maximum time until all clients are back."))
-    var within = 5.0
-
-    @Option(help: .name("Channel, public or private."))
-    var channel = "fanfare-bench"
+    @Option(help: .count("Number of clients.")) var clients = 19_000
+    @Flag(help: "End the server with SIGKILL.") var kill = false
+    @Option(help: "How clients resume: position, token or none.") var recovery = Recovery.none
+    @Option(help: .seconds("Maximum time until all clients are back.")) var within = 5.0
+    @Option(help: .name("Channel, public or private.")) var channel = "fanfare-bench"
 
     @Argument(
         parsing: .postTerminator,
@@ -94,7 +84,7 @@ struct RestartScenario: Scenario {
             count: command.clients,
             channel: try .named(command.channel),
             recovery: command.recovery,
-            generator: generator
+            generator
         )
         clients.connectAll()
         generator.onTurn { now throws(BenchError) in try clients.connectDue(at: now) }

@@ -37,7 +37,7 @@ final class ReturningClients: BenchClientDelegate {
     /// The connections that may be opening at once: about as many as a listening socket holds.
     private static let connectingMax = 1_024
 
-    init(count: Int, channel: ChannelName, recovery: Recovery, generator: LoadGenerator) {
+    init(count: Int, channel: ChannelName, recovery: Recovery, _ generator: LoadGenerator) {
         self.count = count
         self.channel = channel
         self.recovery = recovery
@@ -48,8 +48,6 @@ final class ReturningClients: BenchClientDelegate {
         positions = [ChannelPosition?](repeating: nil, count: count)
         tokens = RecoveryTokens(recovery, unixTime: generator.reactor.unixTime)
     }
-
-    // MARK: Connecting
 
     /// Lets all clients connect that have no connection.
     func connectAll() { ready += (0..<count).filter { connections[$0] == nil } }
@@ -85,8 +83,6 @@ final class ReturningClients: BenchClientDelegate {
         connections[client.index] = nil
         if wasSubscribed { subscribedCount -= 1 } else { connectingCount -= 1 }
     }
-
-    // MARK: BenchClientDelegate
 
     func clientConnected(_ client: BenchClient) {
         let position = recovery == .position ? PositionRequest(positions[client.index]) : nil

@@ -33,10 +33,10 @@ struct SequenceTracker: Equatable {
             ? .inOrder : .afterGap(lost: Int((number - expected) / stride))
     }
 
-    /// The number of events before `upcoming`, the source's next one, that have not arrived.
+    /// The number of the source's events before a number that have not arrived.
     func missing(before upcoming: UInt32) -> Int {
         let expected = next ?? floor
-        return upcoming > expected ? Int((upcoming - expected) / stride) : 0
+        return upcoming > expected ? Int((upcoming - expected + stride - 1) / stride) : 0
     }
 }
 

@@ -14,7 +14,7 @@ final class SoakClientEvents: SoakWorkload, RampedClients {
     private var clients: [BenchClient?]
     /// The events that each client has received of each other one in its group.
     private var trackers: [SequenceTracker]
-    private var sentCounts: [UInt32]
+    private var sentCount = 0
     private let schedule: Schedule
     private var isTimedOut = false
 
@@ -23,7 +23,7 @@ final class SoakClientEvents: SoakWorkload, RampedClients {
     /// Events per second of each client; the protocol allows 10.
     private static let rate = 2.0
 
-    init(groupCount: Int, generator: LoadGenerator) throws(BenchError) {
+    init(groupCount: Int, _ generator: LoadGenerator) throws(BenchError) {
         self.generator = generator
         channels = try ChannelName.named((0..<groupCount).map { "private-soak-room-\($0)" })
         let count = groupCount * Self.groupSize
@@ -31,7 +31,6 @@ final class SoakClientEvents: SoakWorkload, RampedClients {
         ramp = ConnectionRamp(count: count)
         schedule = Schedule(.rate(Self.rate * Double(count)))
         clients = [BenchClient?](repeating: nil, count: count)
-        sentCounts = [UInt32](repeating: 0, count: count)
         trackers = (0..<count * Self.groupSize).map { place in
             let (receiver, member) = place.quotientAndRemainder(dividingBy: Self.groupSize)
             let sender = receiver - receiver % Self.groupSize + member
@@ -39,22 +38,20 @@ final class SoakClientEvents: SoakWorkload, RampedClients {
         }
     }
 
-    private var sentCount: Int { sentCounts.reduce(0) { $0 + Int($1) } }
     private var expected: Int { sentCount * (Self.groupSize - 1) }
     private var count: Int { clients.count }
-
-    // MARK: SoakWorkload
 
     func connect() throws(BenchError) { try generator.connect(self) }
 
     func step(at now: MonotonicTime) -> MonotonicTime? {
-        schedule.sendDue(while: true) { due in sendEvent(sentCount % count, due: due) }
+        schedule.sendDue(while: true) { sendNext(due: $0) }
     }
 
-    private func sendEvent(_ sender: Int, due: MonotonicTime) {
-        let number = UInt32(sender) + sentCounts[sender] * UInt32(count)
-        sentCounts[sender] += 1
-        let marker = EventMarker(run: run, sequence: number, sentAt: due.nanoseconds)
+    /// Sends an event of the next client in turn, whose index is the event's number modulo that of the clients.
+    private func sendNext(due: MonotonicTime) {
+        let sender = sentCount % count
+        let marker = EventMarker(run: run, sequence: UInt32(sentCount), sentAt: due.nanoseconds)
+        sentCount += 1
         let quote = UInt8(ascii: "\"")
         let event = ClientEvent(
             nameToken: Array(#""client-soak""#.utf8),
@@ -76,14 +73,11 @@ final class SoakClientEvents: SoakWorkload, RampedClients {
         for receiver in clients.indices {
             let first = receiver - receiver % Self.groupSize
             for sender in first..<first + Self.groupSize where sender != receiver {
-                let upcoming = UInt32(sender) + sentCounts[sender] * UInt32(count)
-                let place = receiver * Self.groupSize + sender - first
-                deliveryCounts.lost += trackers[place].missing(before: upcoming)
+                let tracker = trackers[receiver * Self.groupSize + sender - first]
+                deliveryCounts.lost += tracker.missing(before: UInt32(sentCount))
             }
         }
     }
-
-    // MARK: BenchClientDelegate
 
     func clientConnected(_ client: BenchClient) {
         clients[client.index] = client
@@ -107,8 +101,6 @@ final class SoakClientEvents: SoakWorkload, RampedClients {
         deliveryCounts.count(trackers[place].receive(marker.sequence))
         return true
     }
-
-    // MARK: Report
 
     var rows: [Row] {
         Row(

@@ -32,12 +32,8 @@ struct SoakCommand: ScenarioCommand {
     )
 
     @OptionGroup var options: BenchOptions
-
-    @Option(help: .seconds("Duration of the load."))
-    var seconds = 1_800.0
-
-    @Option(help: .seconds("Duration of the warm-up before the load."))
-    var warmUp = 60.0
+    @Option(help: .seconds("Duration of the load.")) var seconds = 1_800.0
+    @Option(help: .seconds("Duration of the warm-up before the load.")) var warmUp = 60.0
 
     @Option(
         help: .seconds(
@@ -49,26 +45,13 @@ struct SoakCommand: ScenarioCommand {
     )
     var settle = 6.0
 
-    @Option(help: .count("Number of permanent subscribers."))
-    var residents = 320
-
-    @Option(help: .rate("Events per second."))
-    var rate = 200.0
-
-    @Option(help: .bytes("Length of each event's data."))
-    var size = 512
-
-    @Option(help: .rate("Visitors per second."))
-    var visitors = 20.0
-
-    @Option(help: .count("Number of slow readers."))
-    var slow = 40
-
-    @Option(help: .mebibytes("Data after which a slow reader resumes reading."))
-    var backlog = 18
-
-    @Option(help: .url("The same server's wss:// URL, for half of the load."))
-    var tlsURL: String?
+    @Option(help: .count("Number of permanent subscribers.")) var residents = 320
+    @Option(help: .rate("Events per second.")) var rate = 200.0
+    @Option(help: .bytes("Length of each event's data.")) var size = 512
+    @Option(help: .rate("Visitors per second.")) var visitors = 20.0
+    @Option(help: .count("Number of slow readers.")) var slow = 40
+    @Option(help: .mebibytes("Data after which a slow reader resumes reading.")) var backlog = 18
+    @Option(help: .url("The same server's wss:// URL, for half of the load.")) var tlsURL: String?
 
     func validate() throws {
         if tlsURL != nil, secureURL?.isSecure != true {
@@ -109,10 +92,10 @@ struct SoakCommand: ScenarioCommand {
             of: try .named("presence-soak"),
             observers: Self.observerCount,
             visitors: Self.observerCount,
-            generator: generator
+            generator
         )
         workloads.append(SoakPresence(members))
-        workloads.append(try SoakClientEvents(groupCount: Self.groupCount, generator: generator))
+        workloads.append(try SoakClientEvents(groupCount: Self.groupCount, generator))
         let run = SoakRun(self, workloads, generator, memory: memory)
         try run.run()
         return Findings(fault: run.fault, rows: run.rows)
@@ -130,7 +113,7 @@ struct SoakCommand: ScenarioCommand {
         let subscribers = Subscribers(
             of: try ChannelName.named(names),
             each: max(1, residents / Self.channelCount / share),
-            generator: generator
+            generator
         )
         let slowReaders = StalledClients(
             count: max(1, slow / share),
@@ -151,8 +134,6 @@ struct SoakCommand: ScenarioCommand {
             SoakSlowReaders(name: "\(name) slow readers", slowReaders),
         ]
     }
-
-    // MARK: Report
 
     func headline(connectingTime: String) -> String {
         """

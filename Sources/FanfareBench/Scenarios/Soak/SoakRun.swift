@@ -109,8 +109,6 @@ final class SoakRun {
             """
     }
 
-    // MARK: Report
-
     @RowBuilder func rows() -> [Row] {
         let counts = deliveryCounts
         Row(label: "all workloads", text: counts.text, members: counts.members("all"))

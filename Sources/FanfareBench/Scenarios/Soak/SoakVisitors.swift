@@ -54,8 +54,6 @@ final class SoakVisitors: SoakWorkload, BenchClientDelegate {
         scanner = EventMarkerScanner(run: subscribers.run)
     }
 
-    // MARK: SoakWorkload
-
     func step(at now: MonotonicTime) throws(BenchError) -> MonotonicTime? {
         update(at: now, isDraining: false)
         let countMax = ConnectionRamp.pendingMax * 4
@@ -139,8 +137,6 @@ final class SoakVisitors: SoakWorkload, BenchClientDelegate {
         client.subscribe(to: subscribers.channels[visit.channel])
     }
 
-    // MARK: BenchClientDelegate
-
     func clientConnected(_ client: BenchClient) {
         guard let visit = visits[client.index] else { return }
         client.subscribe(to: subscribers.channels[visit.channel])
@@ -180,8 +176,6 @@ final class SoakVisitors: SoakWorkload, BenchClientDelegate {
         return true
     }
 
-    // MARK: Report
-
     private func ended(_ behaviour: Behaviour) -> Int { endCounts[behaviour, default: 0] }
 
     var rows: [Row] {
@@ -206,10 +200,7 @@ final class SoakVisitors: SoakWorkload, BenchClientDelegate {
 
     var fault: String? {
         let withoutCode = disconnections.ended + (disconnections.refused[-1] ?? 0)
-        guard withoutCode == 0 else {
-            return "\(grouped(withoutCode)) of \(name) were disconnected without a code"
-        }
-        return disconnections.fault
-            ?? (visits.isEmpty ? nil : "\(grouped(visits.count)) of \(name) did not close")
+        return counted(withoutCode, "of \(name) were disconnected without a code")
+            ?? disconnections.fault ?? counted(visits.count, "of \(name) did not close")
     }
 }

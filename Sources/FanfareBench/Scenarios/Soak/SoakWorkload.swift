@@ -112,10 +112,7 @@ final class SoakSlowReaders: SoakWorkload {
     }
 
     var fault: String? {
-        guard clients.unclosedCount == 0 else {
-            return "\(grouped(clients.unclosedCount)) of \(name) were not closed"
-        }
-        return clients.disconnections.fault
+        counted(clients.unclosedCount, "of \(name) were not closed") ?? clients.disconnections.fault
     }
 }
 

@@ -165,8 +165,6 @@ final class StalledClients: BenchClientDelegate {
         if isActive, hasConnected { reconnectQueue.insert(index, at: 0) }
     }
 
-    // MARK: BenchClientDelegate
-
     func clientConnected(_ client: BenchClient) {
         client.subscribe(to: subscribers.channels[channel(of: client.index)])
     }

@@ -30,15 +30,9 @@ struct StalledCommand: ScenarioCommand {
     )
 
     @OptionGroup var options: BenchOptions
-
-    @Option(help: .count("Number of connections that read."))
-    var subscribers = 1_000
-
-    @Option(help: .count("Number of connections that do not read."))
-    var stalled = 1_000
-
-    @Option(help: .count("Number of channels that they share evenly."))
-    var channels = 1
+    @Option(help: .count("Number of connections that read.")) var subscribers = 1_000
+    @Option(help: .count("Number of connections that do not read.")) var stalled = 1_000
+    @Option(help: .count("Number of channels that they share evenly.")) var channels = 1
 
     @Option(help: .seconds("Total duration of the slices with stalled readers."))
     var seconds = 300.0
@@ -46,13 +40,9 @@ struct StalledCommand: ScenarioCommand {
     @Option(help: .count("Number of slices with stalled readers, each paired with one without."))
     var rounds = 5
 
-    @Option(help: .bytes("Length of each event's data."))
-    var size = 1_024
-
+    @Option(help: .bytes("Length of each event's data.")) var size = 1_024
     @OptionGroup var pacing: PaceOptions
-
-    @Option(help: .mebibytes("Data after which a stalled reader resumes reading."))
-    var backlog = 18
+    @Option(help: .mebibytes("Data after which a stalled reader resumes reading.")) var backlog = 18
 
     @Option(help: .rate("Stalled readers that reconnect per second after they were closed."))
     var reconnects = 100.0
@@ -67,8 +57,7 @@ struct StalledCommand: ScenarioCommand {
     )
     var budget: Int?
 
-    @Option(help: .name("Channel, or prefix of the channels' names."))
-    var channel = "fanfare-bench"
+    @Option(help: .name("Channel, or prefix of the channels' names.")) var channel = "fanfare-bench"
 
     func validate() throws {
         try checkValues()

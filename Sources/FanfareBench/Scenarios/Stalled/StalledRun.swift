@@ -23,7 +23,7 @@ final class StalledRun {
         let subscribers = Subscribers(
             of: channels,
             each: scenario.subscribers / channels.count,
-            generator: generator
+            generator
         )
         let stalled = StalledClients(
             count: scenario.stalled,
@@ -46,8 +46,6 @@ final class StalledRun {
             return nil
         }
     }
-
-    // MARK: Slices
 
     func run() throws(BenchError) {
         try generator.connect(subscribers)
@@ -137,8 +135,6 @@ final class StalledRun {
             stalled, \(grouped(stalled.disconnections.total)) closed\(resident)
             """
     }
-
-    // MARK: Report
 
     func findings(stalled timeout: Duration?) -> Findings {
         results.growth = memory?.growth
