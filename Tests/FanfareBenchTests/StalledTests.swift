@@ -44,7 +44,7 @@ struct StalledTests {
         for (hasStalled, latency) in [(false, alone), (true, beside)] {
             var latencies = Histogram<UInt64>.latencies
             latencies.record(latency * 1_000_000, count: 100)
-            results.add(
+            results.slices.append(
                 .init(
                     hasStalled: hasStalled,
                     latencies: latencies,

@@ -31,11 +31,8 @@ extension ServerURL {
             self.init(webSocketURL: other + text.dropFirst(scheme.count))
             return
         }
-        do throws(HTTPFailure) {
-            try self.init(text)
-        } catch {
-            return nil
-        }
+        guard let url = try? HTTPAddress(text) else { return nil }
+        self = url
     }
 
     /// The URL as text.

@@ -154,4 +154,9 @@ extension Row {
     }
 }
 
+/// A ratio that may be unknown.
+func ratioText(_ ratio: Double?, places: Int = 2) -> String {
+    ratio.map { decimal($0, places: places) } ?? "unknown"
+}
+
 func seconds(_ duration: Duration) -> String { "\(decimal(duration.inSeconds, places: 3)) s" }

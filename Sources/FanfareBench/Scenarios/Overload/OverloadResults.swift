@@ -48,14 +48,14 @@ struct OverloadResults {
         let (share, ratio) = (rateShare, latencyRatio)
         return [
             share.map { $0 < OverloadCommand.rateShareMin } ?? true
-                ? "deliveries per second are \(text(share)) times those with a window; "
+                ? "deliveries per second are \(ratioText(share)) times those with a window; "
                     + "\(OverloadCommand.rateShareMin) is the minimum" : nil,
             unrelated?.fault.map { "the unrelated channel: \($0)" },
             unrelated.flatMap {
                 counted($0.refusedCount, "events of the unrelated channel were answered 503")
             },
             ratio.map { $0 > OverloadCommand.latencyRatioMax } ?? true
-                ? "the unrelated channel's p99 latency is \(text(ratio)) times that without load; "
+                ? "the unrelated channel's p99 latency is \(ratioText(ratio)) times that without load; "
                     + "\(OverloadCommand.latencyRatioMax) is allowed" : nil,
             excess(of: growth, over: budget, "the server's memory"),
         ].compactMap { $0 }
@@ -66,7 +66,7 @@ struct OverloadResults {
         Row.rate("deliveries without one", "overload_deliveries", overload)
         Row.row(
             "ratio without : with",
-            text(rateShare),
+            ratioText(rateShare),
             ("rate_share", .number(rateShare, places: 4))
         )
         Row.row(
@@ -96,7 +96,7 @@ struct OverloadResults {
         }
         Row.row(
             "unrelated p99, overload : quiet",
-            text(latencyRatio),
+            ratioText(latencyRatio),
             ("p99_ratio", .number(latencyRatio, places: 4))
         )
         Row.row(
@@ -107,10 +107,6 @@ struct OverloadResults {
             ("unrelated_prioritized", .integer(unrelated?.isPrioritized == true ? 1 : 0))
         )
         Row.cpu(per: "delivery", overload.deliveries, overload.usage, of: server)
-    }
-
-    private func text(_ number: Double?) -> String {
-        number.map { decimal($0, places: 2) } ?? "unknown"
     }
 }
 

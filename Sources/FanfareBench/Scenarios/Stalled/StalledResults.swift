@@ -10,7 +10,7 @@ struct StalledResults {
         var time: Duration
     }
 
-    private(set) var slices: [Slice] = []
+    var slices: [Slice] = []
     /// The growth of the server's resident memory from before stalled readers connected, in bytes.
     var growth: Int?
     /// The number of stalled readers, sampled during the slices that have them.
@@ -23,7 +23,6 @@ struct StalledResults {
 
     /// The average number of stalled readers; 0 without samples.
     var stalledOnAverage: Double { Double(stalled.sum) / Double(max(stalled.sampleCount, 1)) }
-    mutating func add(_ slice: Slice) { slices.append(slice) }
 
     /// The latency over all slices with or without stalled readers.
     func latencies(withStalled: Bool) -> LatencyFigures {
@@ -58,8 +57,7 @@ struct StalledResults {
                     "stalled readers were not closed after \(mebibytes(backlog))"
                 ),
                 ratio.map { $0 > StalledCommand.ratioMax } ?? true
-                    ? "p99 latency with stalled readers is "
-                        + "\(ratio.map { decimal($0, places: 2) } ?? "unknown") times as high; "
+                    ? "p99 latency with stalled readers is \(ratioText(ratio)) times as high; "
                         + "\(StalledCommand.ratioMax) is allowed" : nil,
                 excess(of: growth, over: budget, "the server's memory"),
             ],
@@ -69,6 +67,7 @@ struct StalledResults {
 
     @RowBuilder var rows: [Row] {
         let (alone, beside) = (rate(withStalled: false), rate(withStalled: true))
+        let (p50, p99) = (ratio(\.p50), ratio(\.p99))
         Row.row(
             "deliveries per second",
             "\(grouped(Int(alone))) alone, \(grouped(Int(beside))) with stalled readers",
@@ -79,9 +78,9 @@ struct StalledResults {
         Row.latency("with stalled readers", "beside_latency", latencies(withStalled: true))
         Row.row(
             "with stalled : alone",
-            "p50 \(text(ratio(\.p50))), p99 \(text(ratio(\.p99)))",
-            ("p50_ratio", .number(ratio(\.p50), places: 4)),
-            ("p99_ratio", .number(ratio(\.p99), places: 4))
+            "p50 \(ratioText(p50, places: 3)), p99 \(ratioText(p99, places: 3))",
+            ("p50_ratio", .number(p50, places: 4)),
+            ("p99_ratio", .number(p99, places: 4))
         )
         Row.row("p99 by round", p99ByRound.joined(separator: ", ") + " ms")
     }
@@ -93,9 +92,5 @@ struct StalledResults {
                 .map { decimal(Double(LatencyFigures($0.latencies).p99) / 1e6, places: 3) }
                 .joined(separator: " → ")
         }
-    }
-
-    private func text(_ ratio: Double?) -> String {
-        ratio.map { decimal($0, places: 3) } ?? "unknown"
     }
 }

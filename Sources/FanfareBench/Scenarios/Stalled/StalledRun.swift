@@ -101,7 +101,7 @@ final class StalledRun {
             // Events in flight belong to the slice.
             return .until(publisher.isIdle)
         }
-        results.add(
+        results.slices.append(
             StalledResults.Slice(
                 hasStalled: hasStalled,
                 latencies: subscribers.takeLatencies(),
