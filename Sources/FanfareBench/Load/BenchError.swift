@@ -18,7 +18,7 @@ enum BenchError: Error, CustomStringConvertible {
     case serverLimit(Int, reason: String)
     case noServerProcess
     case memoryUnreadable(ids: [Int32])
-    /// A phase made no progress within the stall timeout; ``LoadGenerator/stall(in:)`` handles it.
+    /// A phase made no progress within the stall timeout; ``LoadGenerator/measure(_:)`` handles it.
     case stalled
     /// A local failure: descriptors, memory, threads, certificates.
     case machine(String)

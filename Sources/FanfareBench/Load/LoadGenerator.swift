@@ -131,20 +131,24 @@ final class LoadGenerator {
     /// How long to wait for duplicates after the last delivery.
     static let duplicateWait = Duration.milliseconds(200)
 
-    /// Runs the phases of a benchmark, then waits for duplicates of its last deliveries.
+    /// Runs what a benchmark measures, then waits for duplicates of its last deliveries.
     ///
-    /// - Returns: The stall timeout, if it ended a phase.
-    func stall(in phases: () throws(BenchError) -> Void) throws(BenchError) -> Duration? {
+    /// A phase without progress ends the measurement.
+    func measure(_ phases: () throws(BenchError) -> Void) throws(BenchError) -> Measurement {
+        let (start, before) = (MonotonicTime.current, resourceUsage())
+        var stalled: Duration?
         do throws(BenchError) {
             try phases()
         } catch {
             guard case .stalled = error else { throw error }
-            return target.stallTimeout
+            stalled = target.stallTimeout
         }
-        try wait(for: Self.duplicateWait)
-        return nil
+        let usage = resourceUsage() - before
+        if stalled == nil { try wait(for: Self.duplicateWait) }
+        return Measurement(start: start, usage: usage, stalled: stalled)
     }
 
+    /// Hides the progress, and releases what the turns have used.
     func end() {
         progress.end()
         shared.onTurn = nil
@@ -294,6 +298,13 @@ final class LoadGenerator {
             byteCount: traffic.byteCount
         )
     }
+}
+
+/// When a measurement began, what it used, and the stall timeout if that ended it.
+struct Measurement {
+    var start: MonotonicTime
+    var usage: ResourceUsage
+    var stalled: Duration?
 }
 
 /// A connection that is closed as soon as it is established.

@@ -103,27 +103,22 @@ extension DeliveryScenario {
         )
         try generator.connect(audience)
         try generator.open([publisher.connection])
-        let before = generator.resourceUsage()
-        let startedAt = MonotonicTime.current
-        var usage: ResourceUsage?
-        let stalled = try generator.stall { () throws(BenchError) in
+        let measured = try generator.measure { () throws(BenchError) in
             let all = messages * subscribers
             try generator.run { now in
                 generator.progress.show("Delivering", audience.tracker.deliveries, of: all, at: now)
                 return publisher.step(at: now)
             }
-            usage = generator.resourceUsage() - before
         }
-        let used = usage ?? generator.resourceUsage() - before
         let count = audience.tracker.deliveries
-        let time = startedAt.duration(to: audience.lastDeliveryAt ?? startedAt)
-        return Findings(fault: audience.tracker.fault(stalled: stalled)) {
+        let time = measured.start.duration(to: audience.lastDeliveryAt ?? measured.start)
+        return Findings(fault: audience.tracker.fault(stalled: measured.stalled)) {
             Row.deliveries(audience.tracker)
             Row.deflate(audience.ramp, of: generator.target)
             Row.rate("deliveries", "deliveries", count, in: time)
             Row.latency("latency", "latency", audience.latencies)
-            Row.cpu(per: "delivery", count, used, of: generator.server)
-            Row.traffic(per: "delivery", count, used)
+            Row.cpu(per: "delivery", count, measured.usage, of: generator.server)
+            Row.traffic(per: "delivery", count, measured.usage)
             Row.memory(of: generator.server)
         }
     }

@@ -72,10 +72,10 @@ struct IdleCommand: ScenarioCommand {
             dataLength: EventMarker.length
         )
         try generator.open([publisher.connection])
-        let stalled = try generator.stall { () throws(BenchError) in
+        let measured = try generator.measure { () throws(BenchError) in
             try generator.run { publisher.step(at: $0) }
         }
-        return Findings(fault: subscribers.tracker.fault(stalled: stalled)) {
+        return Findings(fault: subscribers.tracker.fault(stalled: measured.stalled)) {
             Self.growth(from: memoryBefore, to: memory, of: connectionCount)
             Row.row(
                 "memory before, after",

@@ -54,7 +54,7 @@ struct JoinsCommand: ScenarioCommand {
         let schedule = Schedule(pace, messageCount: users)
         let first = JoinsSample(of: clients, generator)
         var samples = [first]
-        let stalled = try generator.stall { () throws(BenchError) in
+        let measured = try generator.measure { () throws(BenchError) in
             while clients.joinedCount < users {
                 // A step starts when all members know each other, so that steps do not overlap.
                 let count = min(clients.joinedCount + joinsPerRow, users)
@@ -74,7 +74,7 @@ struct JoinsCommand: ScenarioCommand {
             }
         }
         let time = first.time.duration(to: samples.last?.time ?? first.time)
-        let fault = stalled.map { stalled in
+        let fault = measured.stalled.map { stalled in
             let missing = "\(grouped(users - clients.joinedCount)) not subscribed"
             return "\(clients.fault ?? missing): no progress for \(stalled.inSeconds) s"
         }

@@ -45,11 +45,8 @@ struct PresenceCommand: ScenarioCommand {
         let pace: Pace = rate.map { .rate($0) } ?? .window(visitors)
         // Half the interval between two visits.
         let stay: Duration = rate.map { .seconds(0.5 / $0) } ?? .zero
-        let before = generator.resourceUsage()
-        let startedAt = MonotonicTime.current
-        let schedule = Schedule(pace, messageCount: visits, start: startedAt)
-        var usage: ResourceUsage?
-        let stalled = try generator.stall { () throws(BenchError) in
+        let schedule = Schedule(pace, messageCount: visits)
+        let measured = try generator.measure { () throws(BenchError) in
             try generator.run { now in
                 let ended = clients.visits.endedCount
                 generator.progress.show("Visiting", ended, of: visits, at: now)
@@ -59,21 +56,19 @@ struct PresenceCommand: ScenarioCommand {
                 if generator.isStalled(progress, at: now) { return .stalled }
                 return .wait(until: clients.step(schedule, stay: stay))
             }
-            usage = generator.resourceUsage() - before
         }
-        let used = usage ?? generator.resourceUsage() - before
         let found = clients.visits
         let count = found.tracker.deliveries + found.tracker.duplicated + found.unchecked
-        let time = startedAt.duration(to: clients.lastNoticeAt ?? startedAt)
-        return Findings(fault: found.tracker.fault(stalled: stalled)) {
+        let time = measured.start.duration(to: clients.lastNoticeAt ?? measured.start)
+        return Findings(fault: found.tracker.fault(stalled: measured.stalled)) {
             Row.deliveries(found.tracker, "notices", "notices")
             Row.count("notices to visitors", "unchecked_notices", found.unchecked)
             Row.deflate(clients.ramp, of: generator.target)
             Row.rate("visits", "visits", found.endedCount, in: time)
             Row.latency("join", "join_latency", clients.joins)
             Row.latency("leave", "leave_latency", clients.leaves)
-            Row.cpu(per: "notice", count, used, of: generator.server)
-            Row.traffic(per: "notice", count, used)
+            Row.cpu(per: "notice", count, measured.usage, of: generator.server)
+            Row.traffic(per: "notice", count, measured.usage)
             Row.memory(of: generator.server)
         }
     }

@@ -64,10 +64,10 @@ struct OfflineCommand: ScenarioCommand {
         generator.onTurn { now throws(BenchError) in
             earlier(try run.clients.connectDue(at: now), run.publish())
         }
-        let stalled = try generator.stall { () throws(BenchError) in
+        let measured = try generator.measure { () throws(BenchError) in
             try run.leaveAndReturn(to: address)
         }
-        return Findings(fault: run.fault(stalled: stalled), rows: run.rows)
+        return Findings(fault: run.fault(stalled: measured.stalled), rows: run.rows)
     }
 
     func headline(connectingTime: String) -> String {
@@ -142,10 +142,11 @@ final class OfflineRun {
         }
         generator.progress.end()
         try generator.open([publisher])
-        if !scenario.onlyWhileAway { startPublishing() }
+        let events = Schedule(.rate(scenario.rate))
+        if !scenario.onlyWhileAway { schedule = events }
         try generator.wait(for: Self.margin)
 
-        if scenario.onlyWhileAway { startPublishing() }
+        schedule = events
         clients.resetAll()
         // Events on their way to the clients are missed too.
         missed = Int(clients.received.firstMissing)..<Int.max
@@ -188,10 +189,6 @@ final class OfflineRun {
     /// Whether each client has the events before a number, as far as it can get them.
     private func hasRecovered(upTo count: Int) -> Bool {
         scenario.recovery == .none || clients.received.isComplete(upTo: UInt32(count))
-    }
-
-    private func startPublishing() {
-        schedule = Schedule(.rate(scenario.rate))
     }
 
     func publish() -> MonotonicTime? {

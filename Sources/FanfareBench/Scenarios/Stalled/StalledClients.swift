@@ -57,9 +57,10 @@ final class StalledClients: BenchClientDelegate {
     func recordPublished(_ count: Int, to channel: Int) { publishedByteCounts[channel] += count }
 
     /// Whether no client is connected or connecting.
-    var isDisconnected: Bool {
-        inProgressCount == 0
-            && slots.allSatisfy { if case .disconnected = $0 { true } else { false } }
+    var isDisconnected: Bool { inProgressCount == 0 && disconnected.count == slots.count }
+
+    private var disconnected: [Int] {
+        slots.indices.filter { if case .disconnected = slots[$0] { true } else { false } }
     }
 
     /// Connects all clients that the server accepts; returns whether each is subscribed or was refused.
@@ -76,9 +77,7 @@ final class StalledClients: BenchClientDelegate {
         if reconnectQueue.isEmpty, inProgressCount == 0 {
             hasConnected = true
             // Clients that were refused reconnect like those that were closed.
-            reconnectQueue = slots.indices.filter {
-                if case .disconnected = slots[$0] { true } else { false }
-            }
+            reconnectQueue = disconnected
             return true
         }
         if generator.isStalled(slots.count - reconnectQueue.count - inProgressCount, at: now) {
@@ -114,8 +113,7 @@ final class StalledClients: BenchClientDelegate {
                 client.resumeReading()
             case .resumed(let client, _, let end) where now >= end:
                 disconnections.count(Disconnection(wasSubscribed: true, code: nil))
-                slots[index] = .closing
-                client.reset()
+                reset(client)
             default: break
             }
         }
@@ -137,14 +135,16 @@ final class StalledClients: BenchClientDelegate {
             switch slots[index] {
             case .stalled(let client, _):
                 stalledCount -= 1
-                slots[index] = .closing
-                client.reset()
-            case .resumed(let client, _, _):
-                slots[index] = .closing
-                client.reset()
+                reset(client)
+            case .resumed(let client, _, _): reset(client)
             case .disconnected, .connecting, .closing: break
             }
         }
+    }
+
+    private func reset(_ client: BenchClient) {
+        slots[client.index] = .closing
+        client.reset()
     }
 
     private func channel(of index: Int) -> Int { index % subscribers.channels.count }
@@ -171,10 +171,7 @@ final class StalledClients: BenchClientDelegate {
 
     func clientSubscribed(_ client: BenchClient, at now: MonotonicTime) {
         inProgressCount -= 1
-        guard isActive else {
-            slots[client.index] = .closing
-            return client.reset()
-        }
+        guard isActive else { return reset(client) }
         stalledCount += 1
         let since = publishedByteCounts[channel(of: client.index)]
         slots[client.index] = .stalled(client, since: since)
@@ -186,8 +183,7 @@ final class StalledClients: BenchClientDelegate {
         guard let marker = scanner.find(in: text) else { return false }
         if case .resumed(_, let upcoming, _) = slots[client.index], marker.sequence >= upcoming {
             unclosedCount += 1
-            slots[client.index] = .closing
-            client.reset()
+            reset(client)
         }
         return true
     }

@@ -86,8 +86,8 @@ struct StalledCommand: ScenarioCommand {
 
     func measure(with generator: LoadGenerator) throws(BenchError) -> Findings {
         let run = StalledRun(self, try ChannelName.named(channelNames), generator)
-        let stalled = try generator.stall { () throws(BenchError) in try run.run() }
-        return run.findings(stalled: stalled)
+        let measured = try generator.measure { () throws(BenchError) in try run.run() }
+        return run.findings(stalled: measured.stalled)
     }
 
     var slice: Duration { .seconds(seconds) / rounds }
