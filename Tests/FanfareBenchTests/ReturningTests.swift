@@ -5,29 +5,6 @@ import Testing
 
 @testable import FanfareBench
 
-@Suite("Events over several connections of a client") struct ReceivedEventsTests {
-    @Test func areCountedOnceForEachClient() {
-        var events = ReceivedEvents(clientCount: 2)
-        for client in 0..<2 {
-            let areNew = (0..<3).map { events.receive($0, by: client) }
-            #expect(areNew == [true, true, true])
-        }
-        #expect(events.delivered == 6)
-        #expect(events.isComplete(upTo: 3))
-        #expect(!events.isComplete(upTo: 4))
-        #expect(events.firstMissing == 3)
-    }
-
-    @Test func areRepeatedOrSkipped() {
-        var events = ReceivedEvents(clientCount: 1)
-        let areNew = [0, 0, 3].map { events.receive($0, by: 0) }
-        #expect(areNew == [true, false, true])
-        #expect(events.repeated == 1)
-        #expect(events.firstMissing == 4)
-        #expect(events.delivered == 2)
-    }
-}
-
 @Suite("Clients that come back", .timeLimit(.minutes(1))) struct ReturningTests {
     private func scenario(_ recovery: Recovery) throws -> OfflineCommand {
         try .with([

@@ -33,6 +33,14 @@ import Testing
         #expect(sequence.missing(before: 16) == given.missing)
     }
 
+    /// A client that comes back receives events again, or without those that it missed.
+    @Test func eventsOverSeveralConnectionsAreRepeatedOrSkipped() {
+        var sequence = SequenceTracker(from: 0, stride: 1)
+        let arrivals = [0, 0, 3].map { sequence.receive($0) }
+        #expect(arrivals == [.inOrder, .misplaced, .afterGap(lost: 2)])
+        #expect(sequence.next == 4)
+    }
+
     @Test func nothingIsMissingBeforeTheFirstEvent() {
         let sequence = SequenceTracker(from: 7, stride: 3)
         #expect(sequence.missing(before: 7) == 0)

@@ -249,9 +249,7 @@ final class BenchClient: StreamDelegate {
         case (.subscriptionError(_, let type, let message, let status), _):
             fail("\(type): \(message) (\(status))", hint: ErrorHint.forSubscription(status: status))
         case (.error(let code, let message), _):
-            let hint = code.flatMap { ErrorHint.forCode($0.rawValue) }
-            let number = code.map { "\($0.rawValue)" } ?? "no code"
-            fail("\(message) (\(number))", hint: hint, code: code?.rawValue)
+            fail(with: code?.rawValue) { "\(message) (\($0))" }
         case (.ping, _): send(.pong)
         default: break
         }
@@ -269,22 +267,20 @@ final class BenchClient: StreamDelegate {
 
     private func closed(with code: CloseCode?, _ reason: String) {
         if case .closing = phase { return }
-        let number = code.map { "\($0.rawValue)" } ?? "no code"
-        let hint = code.flatMap { ErrorHint.forCode(Int($0.rawValue)) }
-        let sentence = "closed by the server with \(number) \(reason)"
-        fail(sentence, hint: hint, code: code.map { Int($0.rawValue) })
+        fail(with: code.map { Int($0.rawValue) }) { "closed by the server with \($0) \(reason)" }
+    }
+
+    private func fail(with code: Int?, _ reason: (_ code: String) -> String) {
+        let hint = code.flatMap { ErrorHint.forCode($0) }
+        fail(reason(code.map { "\($0)" } ?? "no code"), hint: hint, code: code)
     }
 
     private func fail(_ reason: String, hint: String? = nil, code: Int? = nil) {
         let wasSubscribed = if case .subscribed = phase { true } else { false }
         if case .failed = phase { return }
         phase = .failed
-        if delegate.clientDisconnected(
-            self,
-            Disconnection(wasSubscribed: wasSubscribed, code: code)
-        ) {
-            return
-        }
+        let disconnection = Disconnection(wasSubscribed: wasSubscribed, code: code)
+        if delegate.clientDisconnected(self, disconnection) { return }
         let sentence = ErrorHint.append(hint, to: reason.printable)
         generator.fail(
             wasSubscribed

@@ -9,6 +9,14 @@ struct OverloadResults {
 
         /// Deliveries per second; 0 for no time.
         var rate: Double { time > .zero ? Double(deliveries) / time.inSeconds : 0 }
+
+        static func - (after: Phase, before: Phase) -> Phase {
+            Phase(
+                deliveries: after.deliveries - before.deliveries,
+                time: after.time - before.time,
+                usage: after.usage - before.usage
+            )
+        }
     }
 
     /// The phase with a window: the server's capacity.

@@ -14,13 +14,6 @@ final class OverloadRun {
     private var results = OverloadResults()
     private var memory: MemoryHistory?
 
-    /// The counters at the start of a phase.
-    private struct Load {
-        var since: MonotonicTime
-        var deliveries: Int
-        var usage: ResourceUsage
-    }
-
     init(
         _ scenario: OverloadCommand,
         _ channel: ChannelName,
@@ -99,26 +92,28 @@ final class OverloadRun {
 
     /// Sends events with a window for the duration of a phase.
     private func fillWindow() throws(BenchError) {
-        let load = begin()
+        let (start, before) = (MonotonicTime.current, counters)
+        generator.resetStallTimer()
         var isStuck = false
         try generator.run { now in
             show("With a window", 1, at: now)
             isStuck = self.isStuck(at: now)
-            if isStuck || load.since.duration(to: now) >= duration { return .done }
+            if isStuck || start.duration(to: now) >= duration { return .done }
             fill()
             return .idle
         }
-        results.window = measured(load)
+        results.window = counters - before
         if isStuck { readers.ledger.discardOutstanding() }
     }
 
     /// Sends as many events as the sockets take, then waits for their answers and deliveries.
     private func flood() throws(BenchError) {
-        let load = begin()
+        let (start, before) = (MonotonicTime.current, counters)
+        generator.resetStallTimer()
         let end = scenario.events.map { ledger.sentCount + $0 } ?? .max
         try generator.run { now in
             show("Without a window", 2, at: now)
-            let isOver = load.since.duration(to: now) >= duration || readers.openCount == 0
+            let isOver = start.duration(to: now) >= duration || readers.openCount == 0
             guard !isOver, ledger.sentCount < end else { return .done }
             for index in publishers.indices {
                 while ledger.sentCount < end, publishers[index].canSend { send(on: index) }
@@ -126,7 +121,7 @@ final class OverloadRun {
             // A full socket may accept more bytes before any other event.
             return .wait(.milliseconds(1))
         }
-        results.overload = measured(load)
+        results.overload = counters - before
         results.unansweredCount = ledger.unansweredCount
         generator.resetStallTimer()
         let stoppedAt = MonotonicTime.current
@@ -136,7 +131,7 @@ final class OverloadRun {
             return .until(ledger.isSettled || results.isStuck || readers.openCount == 0)
         }
         // The time of a number of events lasts until all are delivered.
-        if ledger.sentCount >= end { results.overload = measured(load) }
+        if ledger.sentCount >= end { results.overload = counters - before }
         results.drainTime = stoppedAt.duration(to: .current)
     }
 
@@ -158,19 +153,11 @@ final class OverloadRun {
         publishers[index].trigger(TriggeredEvent(number: number, due: .current))
     }
 
-    private func begin() -> Load {
-        let now = MonotonicTime.current
-        generator.resetStallTimer(at: now)
+    /// The counters now, of which two differ by what a phase measures.
+    private var counters: OverloadResults.Phase {
+        let time = Duration.nanoseconds(MonotonicTime.current.nanoseconds)
         let usage = generator.resourceUsage()
-        return Load(since: now, deliveries: ledger.deliveries, usage: usage)
-    }
-
-    private func measured(_ load: Load) -> OverloadResults.Phase {
-        OverloadResults.Phase(
-            deliveries: ledger.deliveries - load.deliveries,
-            time: load.since.duration(to: .current),
-            usage: generator.resourceUsage() - load.usage
-        )
+        return OverloadResults.Phase(deliveries: ledger.deliveries, time: time, usage: usage)
     }
 
     private func isStuck(at now: MonotonicTime) -> Bool {

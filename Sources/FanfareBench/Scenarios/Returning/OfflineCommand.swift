@@ -149,7 +149,7 @@ final class OfflineRun {
         schedule = events
         clients.resetAll()
         // Events on their way to the clients are missed too.
-        missed = Int(clients.received.firstMissing)..<Int.max
+        missed = clients.firstMissing..<Int.max
         try generator.wait(for: .seconds(scenario.away))
 
         if scenario.onlyWhileAway { schedule = nil }
@@ -176,8 +176,7 @@ final class OfflineRun {
     private func awaitUntil(_ condition: (MonotonicTime) -> Bool) throws(BenchError) {
         try generator.run { now in
             if condition(now) { return .done }
-            let received = clients.received.delivered + clients.received.repeated
-            let progress = received + clients.subscribedCount + sentCount
+            let progress = clients.received.deliveries + clients.subscribedCount + sentCount
             return generator.isStalled(progress, at: now) ? .stalled : .idle
         }
     }
@@ -188,7 +187,7 @@ final class OfflineRun {
 
     /// Whether each client has the events before a number, as far as it can get them.
     private func hasRecovered(upTo count: Int) -> Bool {
-        scenario.recovery == .none || clients.received.isComplete(upTo: UInt32(count))
+        scenario.recovery == .none || clients.haveReceived(upTo: count)
     }
 
     func publish() -> MonotonicTime? {
@@ -201,11 +200,10 @@ final class OfflineRun {
     private var expected: Int { sentCount * clients.count }
 
     @RowBuilder func rows() -> [Row] {
-        let received = clients.received
         let missedCount = missed.clamped(to: 0..<sentCount).count * clients.count
-        Row.deliveries(received.delivered, of: expected)
-        Row.count("lost", "lost", expected - received.delivered)
-        Row.count("repeated", "repeated", received.repeated)
+        Row.deliveries(clients.deliveredCount, of: expected)
+        Row.count("lost", "lost", expected - clients.deliveredCount)
+        Row.count("repeated", "repeated", clients.received.misplaced)
         Row.count("gaps told", "gaps", clients.gapCount)
         Row.count("missed while away", "missed", missedCount)
         if let subscribedTime { Row.time("all subscribed after", "subscribed", subscribedTime) }
@@ -221,7 +219,7 @@ final class OfflineRun {
     }
 
     func fault(stalled: Duration?) -> String? {
-        let (lost, repeated) = (expected - clients.received.delivered, clients.received.repeated)
+        let (lost, repeated) = (expected - clients.deliveredCount, clients.received.misplaced)
         let p99 = Duration.nanoseconds(Int64(clamping: LatencyFigures(missedLatencies).p99))
         return joined([
             stalled.map { "no progress for \($0.inSeconds) s" },

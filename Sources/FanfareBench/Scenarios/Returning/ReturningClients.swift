@@ -13,7 +13,8 @@ final class ReturningClients: BenchClientDelegate {
     private(set) var subscribedCount = 0
     /// The connections that the server has closed or refused, or that have failed.
     private(set) var disconnections = DisconnectionCounts()
-    private(set) var received: ReceivedEvents
+    /// What the clients have received; events that came to a client again are misplaced.
+    private(set) var received = DeliveryCounts()
     /// The gaps that clients were told of since they came back.
     private(set) var gapCount = 0
     /// Called for each event that a client receives for the first time: its number, when it was due, and the time.
@@ -22,6 +23,8 @@ final class ReturningClients: BenchClientDelegate {
     let generator: LoadGenerator
     private let recovery: Recovery
     private var scanner: EventMarkerScanner
+    /// The events that each client has received over all of its connections.
+    private var sequences: [SequenceTracker]
     private var connections: [BenchClient?]
     private var positions: [ChannelPosition?]
     private let tokens: RecoveryTokens
@@ -43,7 +46,7 @@ final class ReturningClients: BenchClientDelegate {
         self.recovery = recovery
         self.generator = generator
         scanner = EventMarkerScanner(run: run)
-        received = ReceivedEvents(clientCount: count)
+        sequences = .init(repeating: SequenceTracker(from: 0, stride: 1), count: count)
         connections = [BenchClient?](repeating: nil, count: count)
         positions = [ChannelPosition?](repeating: nil, count: count)
         tokens = RecoveryTokens(recovery, unixTime: generator.reactor.unixTime)
@@ -71,6 +74,14 @@ final class ReturningClients: BenchClientDelegate {
     }
 
     var areSubscribed: Bool { subscribedCount == count }
+    /// The number of deliveries, without repeated ones.
+    var deliveredCount: Int { received.deliveries - received.misplaced }
+    var firstMissing: Int { sequences.reduce(.max) { min($0, Int($1.next ?? 0)) } }
+
+    /// Whether each client has received, or skipped, all events before a number.
+    func haveReceived(upTo count: Int) -> Bool {
+        sequences.allSatisfy { Int($0.next ?? 0) >= count }
+    }
 
     /// Resets all connections, as a lost network would; the clients stay away until ``connectAll()``.
     func resetAll() {
@@ -113,9 +124,9 @@ final class ReturningClients: BenchClientDelegate {
                 serial: position.serial + 1
             )
         }
-        if received.receive(marker.sequence, by: client.index) {
-            onDelivery(marker.sequence, marker.sentAt, now)
-        }
+        let arrival = sequences[client.index].receive(marker.sequence)
+        received.count(arrival)
+        if arrival != .misplaced { onDelivery(marker.sequence, marker.sentAt, now) }
         return true
     }
 
@@ -171,33 +182,4 @@ struct RecoveryTokens {
 
     /// A client's token: a time in base 36, a dash, and 16 to 64 characters of its own.
     subscript(index: Int) -> String? { start.map { "\($0)\(index)" } }
-}
-
-/// The events that each client has received over all of its connections; those of a run are numbered from 0.
-struct ReceivedEvents {
-    /// The first event that each client has not received, by the client's index.
-    private var next: [UInt32]
-    /// Deliveries, without repeated ones.
-    private(set) var delivered = 0
-    /// Events that came to a client again.
-    private(set) var repeated = 0
-
-    init(clientCount: Int) { next = [UInt32](repeating: 0, count: clientCount) }
-
-    /// Records an event; returns whether the client receives it for the first time.
-    mutating func receive(_ number: UInt32, by client: Int) -> Bool {
-        let expected = next[client]
-        guard number >= expected else {
-            repeated += 1
-            return false
-        }
-        delivered += 1
-        next[client] = number + 1
-        return true
-    }
-
-    var firstMissing: UInt32 { next.min() ?? 0 }
-
-    /// Whether each client has received, or skipped, all events before a number.
-    func isComplete(upTo count: UInt32) -> Bool { next.allSatisfy { $0 >= count } }
 }
