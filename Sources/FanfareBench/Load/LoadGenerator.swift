@@ -136,6 +136,7 @@ final class LoadGenerator {
     /// A phase without progress ends the measurement.
     func measure(_ phases: () throws(BenchError) -> Void) throws(BenchError) -> Measurement {
         let (start, before) = (MonotonicTime.current, resourceUsage())
+        resetStallTimer(at: start)
         var stalled: Duration?
         do throws(BenchError) {
             try phases()
@@ -171,6 +172,7 @@ final class LoadGenerator {
 
     /// Opens the connections of all clients; fails if none is acknowledged within the stall timeout.
     func connect(_ clients: some RampedClients) throws(BenchError) {
+        resetStallTimer()
         try run { now throws(BenchError) in
             while let index = clients.ramp.next() {
                 try connect(index, clients, token: clients.tokens?[index])
