@@ -47,6 +47,12 @@ import Testing
         #expect(sequence.missing(before: 4) == 0)
     }
 
+    /// The numbers of all sources are in one order, so that a number of another source counts too.
+    @Test(arguments: [(7, 0), (8, 1), (10, 1), (11, 2), (13, 2)])
+    func eventsBeforeAnotherSourcesNumberAreMissing(_ number: UInt32, _ count: Int) {
+        #expect(SequenceTracker(from: 7, stride: 3).missing(before: number) == count)
+    }
+
     @Test func countsAreAddedAndFaultsNamed() {
         let sum =
             DeliveryCounts(deliveries: 1_000, lost: 2)
