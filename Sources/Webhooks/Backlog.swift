@@ -177,23 +177,3 @@ struct Backlog: Sendable {
         oldest = 0
     }
 }
-
-/// An endpoint with its queues.
-struct EndpointState: Sendable {
-    /// The endpoint as configured now.
-    var endpoint: WebhookEndpoint
-    /// The open batch, if any.
-    var batch: Batch?
-    /// The queued webhooks.
-    var backlog: Backlog
-    /// Whether the last attempt failed; only a change is logged.
-    var isFailing = false
-    /// The counts of its webhooks' outcomes.
-    var counts = EndpointCounts()
-
-    /// The time of the next action, in milliseconds; `nil` if another event has to happen first.
-    var nextDue: Int64? {
-        guard let batch else { return backlog.nextDue }
-        return min(batch.due, backlog.nextDue ?? .max)
-    }
-}

@@ -41,7 +41,7 @@ struct Delivery: Sendable, Equatable {
     }
 }
 
-/// Events that are collected for one request.
+/// The events of one request.
 struct Batch: Sendable {
     /// The objects, separated by commas.
     private(set) var events: [UInt8] = []
@@ -56,17 +56,24 @@ struct Batch: Sendable {
     /// The time at which it is closed, in milliseconds of ``WebhookClock/uptime``.
     let due: Int64
 
-    private var seen: Set<String> = []
-
     /// Creates an empty batch.
     init(due: Int64) { self.due = due }
 
+    /// Creates the batch of a dead letter that is replayed.
+    init(_ letter: DeadLetter) {
+        (events, channels, due) = (letter.delivery.events, letter.channels, 0)
+    }
+
     /// Appends an event.
     mutating func add(_ object: [UInt8], on channel: String, from origin: QueuedEvent? = nil) {
-        if count > 0 { events.append(UInt8(ascii: ",")) }
-        events.append(contentsOf: object)
+        if count > 0 {
+            events.append(UInt8(ascii: ","))
+            events.append(contentsOf: object)
+        } else {
+            events = object
+        }
         count += 1
-        if seen.insert(channel).inserted { channels.append(channel) }
+        if !channels.contains(channel) { channels.append(channel) }
         guard let origin else { return }
         origins.append(origin.id)
         if originTime == nil { originTime = origin.time }

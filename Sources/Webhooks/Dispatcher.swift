@@ -3,6 +3,7 @@ internal import Logging
 internal import Primitives
 internal import PusherProtocol
 internal import SQLite
+internal import Synchronization
 
 /// The actor behind ``Webhooks``: queues events, and schedules and sends requests.
 ///
@@ -12,17 +13,16 @@ internal import SQLite
 actor Dispatcher {
     let settings: WebhookSettings
     let clock: any WebhookClock
-    let tally: Tally
     let log: Logger
-    private let reports: ReportQueue
-    private let queuedEvents: QueuedEventInbox
+    let tally = Tally()
+    let reports: ReportQueue
+    private let queuedEvents = Mutex<[QueuedEventMessage]>([])
     let plan: RetryPlan
     var random: any RandomNumberGenerator & Sendable
     var transport: (any WebhookTransport)?
 
-    var apps: [AppID: WebhookApp] = [:]
-    var states: [EndpointKey: EndpointState] = [:]
-    private var endpointsOfApp: [AppID: [EndpointKey]] = [:]
+    var endpoints: [EndpointKey: EndpointState] = [:]
+    private var endpointsOfApp: [AppID: [EndpointState]] = [:]
     private var departures: DepartureDebouncer
     private var cacheMissFilter: CacheMissFilter
     var lastID: Int64 = 0
@@ -32,16 +32,13 @@ actor Dispatcher {
     /// The queues whose events another node sends.
     var withdrawnQueues: Set<Int> = []
 
-    // The file; see DispatcherFile.
-    var pendingWrites: PendingWrites
-    var queue: WebhookQueue?
-    var lock: DatabaseLock?
+    // The file, if there is one; see DispatcherFile.
+    var journal: WebhookJournal?
+    var pendingWrites: PendingWrites?
     var saving: Task<Void, Never>?
     /// The time of the next access to the file without changes: for a retry, or to look for replays.
     var nextSave: Int64 = 0
     var isFileFailing = false
-    /// Whether the open file is no longer at its path, and could not be recreated yet.
-    var isFileMissing = false
 
     enum Phase { case created, running, stopping, stopped }
     private(set) var phase = Phase.created
@@ -62,34 +59,45 @@ actor Dispatcher {
         log: Logger,
         clock: any WebhookClock,
         random: any RandomNumberGenerator & Sendable,
-        transport: (any WebhookTransport)?,
-        reports: ReportQueue,
-        queuedEvents: QueuedEventInbox,
-        tally: Tally
+        transport: (any WebhookTransport)?
     ) {
         self.settings = settings
         self.log = log
         self.clock = clock
         self.random = random
         self.transport = transport
-        self.reports = reports
-        self.queuedEvents = queuedEvents
-        self.tally = tally
+        reports = ReportQueue(
+            countMax: settings.reportCountMax,
+            lengthMax: settings.reportLengthMax
+        )
         plan = RetryPlan(period: settings.retryPeriod.wholeMilliseconds)
         departures = DepartureDebouncer(
             delay: settings.absenceDelay.wholeMilliseconds,
             countMax: settings.absenceCountMax
         )
         cacheMissFilter = CacheMissFilter(countMax: settings.absenceCountMax)
-        pendingWrites = PendingWrites(
-            deadLetterCountMax: settings.deadLetterCountMax,
-            deadLetterLengthMax: settings.deadLetterLengthMax / 8
-        )
-        (self.apps, states, endpointsOfApp) = Self.tables(of: apps, keeping: [:], settings)
+        if let path = settings.path {
+            journal = WebhookJournal(path: path, settings, log: log)
+            pendingWrites = PendingWrites(
+                deadLetterCountMax: settings.deadLetterCountMax,
+                deadLetterLengthMax: settings.deadLetterLengthMax / 8
+            )
+        }
+        (endpoints, endpointsOfApp) = Self.tables(of: apps, keeping: [:], settings)
     }
 
     /// Triggers a turn; from any thread.
     nonisolated func wake() { signals.continuation.yield() }
+
+    /// Adds messages about events of other queues, and triggers a turn; from any thread.
+    nonisolated func post(_ messages: [QueuedEventMessage]) {
+        guard !messages.isEmpty else { return }
+        queuedEvents.withLock { $0 += messages }
+        wake()
+    }
+
+    /// The number of those messages that are not processed yet.
+    nonisolated var messageCount: Int { queuedEvents.withLock { $0.count } }
 
     // MARK: Start and stop
 
@@ -98,24 +106,23 @@ actor Dispatcher {
         if transport == nil {
             transport = try HTTPTransport(timeout: settings.timeout, trustFile: settings.trustFile)
         }
+        // IDs of a run are consecutive, and those of a later run are higher, so the IDs give the order.
+        lastID = clock.unixTime * 1_000
         do {
-            try await lockFile()
-            try await checkFileIsFree()
+            try await exchangeWithFile()
+            recordFileState(isFailing: false)
         } catch {
-            if refusesFileInUse, case .held(let path, let holder) = error {
+            if refusesFileInUse, case .held(let path, let holder) = error as? DatabaseLockError {
+                await releaseFile()
                 await transport?.close()
                 transport = nil
                 throw .fileInUse(path: path, holder: holder)
             }
-            // Opening the file logs the error, and retries.
+            recordFileState(isFailing: true, "\(error)")
         }
-        // IDs of a run are consecutive, and those of a later run are higher, so the IDs give the order.
-        lastID = clock.unixTime * 1_000
-        await openFile()
         guard phase == .created else {
             // Stopped before there was anything to close.
-            await queue?.close()
-            (queue, lock) = (nil, nil)
+            await releaseFile()
             await transport?.close()
             return
         }
@@ -133,7 +140,7 @@ actor Dispatcher {
         }
         turn()
         phase = .stopping
-        for key in Array(states.keys) { closeBatch(of: key) }
+        for state in endpoints.values { closeBatch(of: state) }
         turn()
         let deadline = Task { [clock, due = clock.uptime + limit.wholeMilliseconds] in
             guard (try? await clock.sleep(until: due)) != nil else { return }
@@ -153,8 +160,8 @@ actor Dispatcher {
     /// Drops all departures from now on.
     func suppressDepartures() { suppressesDepartures = true }
 
-    /// Whether new webhooks can still be sent.
-    var isRunning: Bool { phase == .running }
+    /// The counts of each endpoint's webhooks, in no particular order.
+    var endpointReports: [EndpointReport] { endpoints.values.map(\.report) }
 
     private func resumeStop() {
         stopContinuation?.resume()
@@ -162,11 +169,11 @@ actor Dispatcher {
     }
 
     func replace(apps: [WebhookApp]) {
-        let kept = Set(apps.flatMap { app in app.keyedEndpoints.map { $0.0 } })
-        for key in Array(states.keys) where !kept.contains(key) { closeBatch(of: key) }
-        let former = states
-        (self.apps, states, endpointsOfApp) = Self.tables(of: apps, keeping: former, settings)
-        for (key, var state) in former where states[key] == nil {
+        let former = endpoints
+        let (endpoints, endpointsOfApp) = Self.tables(of: apps, keeping: former, settings)
+        for (key, state) in former where endpoints[key] == nil { closeBatch(of: state) }
+        (self.endpoints, self.endpointsOfApp) = (endpoints, endpointsOfApp)
+        for (key, state) in former where endpoints[key] == nil {
             for delivery in state.backlog.removeWaiting() {
                 giveUp(delivery, .unconfigured, "the endpoint is no longer configured")
             }
@@ -179,25 +186,23 @@ actor Dispatcher {
         of apps: [WebhookApp],
         keeping former: [EndpointKey: EndpointState],
         _ settings: WebhookSettings
-    ) -> ([AppID: WebhookApp], [EndpointKey: EndpointState], [AppID: [EndpointKey]]) {
-        var appTable: [AppID: WebhookApp] = [:]
-        var states: [EndpointKey: EndpointState] = [:]
-        var keys: [AppID: [EndpointKey]] = [:]
-        for app in apps {
-            appTable[app.id] = app
-            for (key, endpoint) in app.keyedEndpoints {
+    ) -> ([EndpointKey: EndpointState], [AppID: [EndpointState]]) {
+        let states = apps.flatMap { app in
+            app.keyedEndpoints.map { key, endpoint in
                 let backlog = Backlog(
                     countMax: settings.queueCountMax,
                     lengthMax: settings.queueLengthMax,
                     sendsMax: settings.sendsMax
                 )
-                var state = former[key] ?? EndpointState(endpoint: endpoint, backlog: backlog)
-                state.endpoint = endpoint
-                states[key] = state
-                keys[app.id, default: []].append(key)
+                let state =
+                    former[key]
+                    ?? EndpointState(key: key, endpoint: endpoint, app: app, backlog: backlog)
+                (state.endpoint, state.app) = (endpoint, app)
+                return state
             }
         }
-        return (appTable, states, keys)
+        let table = Dictionary(states.map { ($0.key, $0) }) { $1 }
+        return (table, Dictionary(grouping: states, by: \.key.app))
     }
 
     // MARK: Turns
@@ -211,27 +216,23 @@ actor Dispatcher {
             notifyDepartures(until: report.uptime)
             if departures.process(report), cacheMissFilter.process(report) { notify(report) }
         }
-        for message in queuedEvents.take() { process(message) }
+        for message in queuedEvents.withLock({ exchange(&$0, with: []) }) { process(message) }
         let now = clock.uptime
         notifyDepartures(until: now)
-        for (key, state) in states where state.batch.map({ $0.due <= now }) == true {
-            closeBatch(of: key)
+        for state in endpoints.values {
+            if let batch = state.batch, batch.due <= now { closeBatch(of: state) }
+            sendReady(of: state, at: now)
         }
-        // A copy of the keys: the dictionary's own keys would share its storage, and the first change would copy each
-        // backlog.
-        for key in Array(states.keys) { sendReady(of: key, at: now) }
         save()
-        let backlogs = states.values.map(\.backlog)
-        let queued = backlogs.reduce(0) { $0 + $1.count }
-        let own = backlogs.reduce(0) { $0 + $1.ownCount }
-        tally.update { ($0.queued, $0.ownQueued) = (queued, own) }
+        let queued = endpoints.values.reduce(0) { $0 + $1.backlog.count }
+        tally.update { [ownCount] in ($0.queued, $0.ownQueued) = (queued, ownCount) }
         if phase == .stopping, sends.isEmpty { resumeStop() }
         setTimer()
     }
 
     private func setTimer() {
         var due = min(sendsDepartures ? departures.nextDue() ?? .max : .max, nextFileDue ?? .max)
-        for state in states.values { due = min(due, state.nextDue ?? .max) }
+        for state in endpoints.values { due = min(due, state.nextDue) }
         if let timer {
             if timer.due == due { return }
             timer.task.cancel()
@@ -280,37 +281,28 @@ actor Dispatcher {
         from origin: QueuedEvent? = nil,
         _ write: () -> [UInt8]
     ) {
-        guard let keys = endpointsOfApp[address.app] else { return }
-        let channel = address.name
         var written: [UInt8]?
-        for key in keys where states[key]?.endpoint.accepts(kind, on: channel) == true {
+        for state in endpointsOfApp[address.app] ?? []
+        where state.endpoint.accepts(kind, on: address.name) {
             let object = written ?? write()
             written = object
             if let origin { openRequests[origin.id]?.count += 1 }
-            guard states[key]?.endpoint.isBatched == true else {
-                // Events batched before a reload that disabled batching are sent first.
-                closeBatch(of: key)
-                let origins = origin.map { [$0.id] } ?? []
-                enqueue(object, on: [channel.text], for: key, origins, at: origin?.time)
-                continue
-            }
-            if let batch = states[key]?.batch,
-                batch.events.count + object.count + 1 > settings.batchLengthMax
-            {
-                closeBatch(of: key)
-            }
+            let isBatched = state.endpoint.isBatched
+            let length = state.batch.map { $0.events.count + object.count + 1 } ?? 0
+            // Events batched before a reload that disabled batching are sent first.
+            if !isBatched || length > settings.batchLengthMax { closeBatch(of: state) }
             let due = (uptime ?? clock.uptime) + settings.batchWindow.wholeMilliseconds
-            if states[key]?.batch == nil { states[key]?.batch = Batch(due: due) }
-            states[key]?.batch?.add(object, on: channel.text, from: origin)
-            if let batch = states[key]?.batch, batch.count >= settings.batchCountMax {
-                closeBatch(of: key)
+            var batch = state.batch.take() ?? Batch(due: due)
+            batch.add(object, on: address.name.text, from: origin)
+            if !isBatched || batch.count >= settings.batchCountMax {
+                enqueue(batch, for: state.key)
+            } else {
+                state.batch = batch
             }
         }
     }
 
-    private func closeBatch(of key: EndpointKey) {
-        guard let batch = states[key]?.batch else { return }
-        states[key]?.batch = nil
-        enqueue(batch.events, on: batch.channels, for: key, batch.origins, at: batch.originTime)
+    private func closeBatch(of state: EndpointState) {
+        if let batch = state.batch.take() { enqueue(batch, for: state.key) }
     }
 }

@@ -3,7 +3,7 @@ internal import PusherProtocol
 
 /// Events of other queues: the number of their open requests, and their completion.
 extension Dispatcher {
-    func process(_ message: QueuedEventInbox.Message) {
+    func process(_ message: QueuedEventMessage) {
         switch message {
         case .event(let event): notify(event)
         case .withdrawal(let queues): withdraw(queues)
@@ -51,8 +51,8 @@ extension Dispatcher {
 
     private func withdraw(_ queues: Set<Int>) {
         withdrawnQueues.formUnion(queues)
-        for key in Array(states.keys) {
-            for delivery in states[key]?.backlog.removeWaiting(where: isWithdrawn) ?? [] {
+        for state in endpoints.values {
+            for delivery in state.backlog.removeWaiting(where: isWithdrawn) {
                 forget(delivery.origins)
             }
         }
@@ -68,4 +68,12 @@ extension Dispatcher {
         var count: Int
         var areDelivered = true
     }
+}
+
+/// A message of the shards about events of other queues.
+enum QueuedEventMessage: Sendable {
+    /// Send its webhooks.
+    case event(QueuedEvent)
+    /// Another node sends the webhooks of these queues from now on.
+    case withdrawal(queues: Set<Int>)
 }

@@ -5,68 +5,50 @@ internal import PusherProtocol
 
 /// Sending, retries and abandoned webhooks.
 extension Dispatcher {
-    /// Creates a webhook and queues it.
-    ///
-    /// - Parameters:
-    ///   - events: The objects of `events`, separated by commas.
-    ///   - channels: The channels of the events, each once.
-    ///   - key: The endpoint.
-    ///   - origins: The events that another queue keeps, so that the file need not keep them.
-    ///   - time: The time of the first of those; `nil` for now.
-    func enqueue(
-        _ events: [UInt8],
-        on channels: [String],
-        for key: EndpointKey,
-        _ origins: [QueuedEvent.ID] = [],
-        at time: Int64? = nil
-    ) {
+    /// Creates the webhook of a batch, and queues it.
+    func enqueue(_ batch: Batch, for key: EndpointKey) {
         lastID += 1
-        let now = clock.unixTime
         let delivery = Delivery(
             id: lastID,
             endpoint: key,
-            time: time ?? now,
-            events: events,
-            channels: channels,
-            origins: origins,
-            birth: clock.uptime - max(0, now - (time ?? now))
+            time: batch.originTime ?? clock.unixTime,
+            events: batch.events,
+            channels: batch.channels,
+            origins: batch.origins
         )
-        if origins.isEmpty { pendingWrites.keep(delivery) }
+        // Those of other queues need not be in the file.
+        if delivery.origins.isEmpty { pendingWrites?.add(delivery) }
         append(delivery)
     }
 
     /// Adds a webhook to its endpoint's backlog; ``pendingWrites`` or the file already has it.
     func append(_ delivery: Delivery) {
-        let now = clock.uptime
-        guard let pushedOut = states[delivery.endpoint]?.backlog.append(delivery, at: now) else {
+        guard let state = endpoints[delivery.endpoint] else {
             return giveUp(delivery, .unconfigured, "the endpoint is no longer configured")
         }
-        if states[delivery.endpoint]?.backlog.isBusy(at: now) == true {
-            settings.limitMet(.webhooksInFlight, 1)
-        }
-        if !pushedOut.isEmpty, let backlog = states[delivery.endpoint]?.backlog {
-            settings.limitMet(
-                backlog.isFull ? .webhooksQueued : .webhookBytesQueued,
-                pushedOut.count
-            )
-        }
-        for old in pushedOut {
-            giveUp(old, .overflow, "the endpoint's queue is full")
-        }
+        let now = clock.uptime
+        var delivery = delivery
+        // The uptime of another run or node is unknown, so only the calendar gives the age. The calendar may have been
+        // set back.
+        delivery.birth = now - max(0, clock.unixTime - delivery.time)
+        let pushedOut = state.backlog.append(delivery, at: now)
+        if state.backlog.isBusy(at: now) { settings.limitMet(.webhooksInFlight, 1) }
+        guard !pushedOut.isEmpty else { return }
+        settings.limitMet(
+            state.backlog.isFull ? .webhooksQueued : .webhookBytesQueued,
+            pushedOut.count
+        )
+        for old in pushedOut { giveUp(old, .overflow, "the endpoint's queue is full") }
     }
 
-    /// Raises the last ID to that of the file, so that new IDs follow it.
-    func advanceID(beyond id: Int64) { lastID = max(lastID, id) }
-
-    func sendReady(of key: EndpointKey, at now: Int64) {
-        while let delivery = states[key]?.backlog.next(at: now) {
-            guard let state = states[key], let app = apps[key.app], let transport else { return }
+    func sendReady(of state: EndpointState, at now: Int64) {
+        while let transport, let delivery = state.backlog.next(at: now) {
             guard !plan.isOver(since: delivery.birth, at: now) else {
-                states[key]?.backlog.remove(delivery.id, at: now)
+                state.backlog.remove(delivery.id, at: now)
                 giveUp(delivery, .expired, "it was too old before it could be sent")
                 continue
             }
-            let request = WebhookRequest(delivery, to: state.endpoint, of: app)
+            let request = WebhookRequest(delivery, to: state.endpoint, of: state.app)
             sends[delivery.id] = Task {
                 let outcome = await transport.send(request)
                 self.completed(delivery, outcome)
@@ -77,48 +59,57 @@ extension Dispatcher {
     /// Handles the outcome of an attempt.
     private func completed(_ delivery: Delivery, _ outcome: SendOutcome) {
         sends.removeValue(forKey: delivery.id)
-        let key = delivery.endpoint
+        // None if a reload has removed the endpoint.
+        let state = endpoints[delivery.endpoint]
         if outcome.isSuccess {
             tally.update { $0.delivered += 1 }
-            states[key]?.counts.delivered += 1
-            states[key]?.backlog.remove(delivery.id, at: clock.uptime)
-            if delivery.origins.isEmpty { pendingWrites.finish(delivery.id) }
+            state?.counts.delivered += 1
+            state?.backlog.remove(delivery.id, at: clock.uptime)
+            if delivery.origins.isEmpty { pendingWrites?.remove(delivery.id) }
             settle(delivery.origins, isDelivered: true)
-            recordSuccess(of: key)
+            if let state { recordSuccess(of: state) }
         } else if phase != .stopped {
             tally.update { $0.failedAttempts += 1 }
-            recordFailure(of: key, outcome)
-            retryOrGiveUp(delivery, outcome)
+            if let state { recordFailure(of: state, outcome) }
+            retryOrGiveUp(delivery, of: state, outcome)
         }
         turn()
     }
 
-    private func retryOrGiveUp(_ delivery: Delivery, _ outcome: SendOutcome) {
-        let (key, now) = (delivery.endpoint, clock.uptime)
-        guard !isWithdrawn(delivery) else {
-            states[key]?.backlog.remove(delivery.id, at: now)
-            return forget(delivery.origins)
+    private func retryOrGiveUp(
+        _ delivery: Delivery,
+        of state: EndpointState?,
+        _ outcome: SendOutcome
+    ) {
+        let now = clock.uptime
+        let isWithdrawn = isWithdrawn(delivery)
+        let isGone = outcome == .answered(status: 410)
+        if let state, !isWithdrawn, !isGone,
+            let pause = plan.pause(for: delivery, at: now, random: &random)
+        {
+            return state.backlog.postpone(delivery.id, until: now + pause)
         }
-        let pause = plan.pause(for: delivery, at: now, random: &random)
-        if let pause, states[key] != nil, outcome != .answered(status: 410) {
-            states[key]?.backlog.postpone(delivery.id, until: now + pause)
-            return
-        }
-        let cause: DeadLetter.Cause =
-            if outcome == .answered(status: 410) { .gone } else if states[key] == nil {
-                .unconfigured
-            } else { .exhausted }
-        states[key]?.backlog.remove(delivery.id, at: now)
-        giveUp(delivery, cause, outcome.complaint)
+        state?.backlog.remove(delivery.id, at: now)
+        guard !isWithdrawn else { return forget(delivery.origins) }
+        giveUp(
+            delivery,
+            isGone ? .gone : state == nil ? .unconfigured : .exhausted,
+            outcome.complaint
+        )
     }
 
     /// Turns a webhook that is in no backlog into a dead letter.
     func giveUp(_ delivery: Delivery, _ cause: DeadLetter.Cause, _ detail: String) {
-        pendingWrites.addDeadLetter(
-            DeadLetter(delivery, cause: cause, detail: detail, at: clock.unixTime)
+        pendingWrites?.add(
+            DeadLetter(
+                delivery: delivery,
+                cause: cause,
+                detail: detail,
+                deathTime: clock.unixTime
+            )
         )
         tally.update { $0.dead += 1 }
-        states[delivery.endpoint]?.counts.dead += 1
+        endpoints[delivery.endpoint]?.counts.dead += 1
         settle(delivery.origins, isDelivered: false)
         guard let count = deadLetterLog.count(at: clock.uptime) else { return }
         log.error(
@@ -131,27 +122,27 @@ extension Dispatcher {
         )
     }
 
-    private func recordFailure(of key: EndpointKey, _ outcome: SendOutcome) {
-        states[key]?.counts.failedAttempts += 1
-        states[key]?.counts.lastError = outcome.complaint
-        states[key]?.counts.lastErrorTime = clock.unixTime
-        guard states[key]?.isFailing == false else { return }
-        states[key]?.isFailing = true
+    private func recordFailure(of state: EndpointState, _ outcome: SendOutcome) {
+        state.counts.failedAttempts += 1
+        state.counts.lastError = outcome.complaint
+        state.counts.lastErrorTime = clock.unixTime
+        guard !state.isFailing else { return }
+        state.isFailing = true
         log.warning(
             "a webhook endpoint fails; webhooks are retried",
             metadata: [
-                "app": "\(key.app)", "url": "\(key.url.withoutURLSecrets)",
+                "app": "\(state.key.app)", "url": "\(state.key.url.withoutURLSecrets)",
                 "reason": "\(outcome.complaint)",
             ]
         )
     }
 
-    private func recordSuccess(of key: EndpointKey) {
-        guard states[key]?.isFailing == true else { return }
-        states[key]?.isFailing = false
+    private func recordSuccess(of state: EndpointState) {
+        guard state.isFailing else { return }
+        state.isFailing = false
         log.info(
             "a webhook endpoint works again",
-            metadata: ["app": "\(key.app)", "url": "\(key.url.withoutURLSecrets)"]
+            metadata: ["app": "\(state.key.app)", "url": "\(state.key.url.withoutURLSecrets)"]
         )
     }
 
@@ -163,21 +154,5 @@ extension Dispatcher {
             "reports for webhooks came faster than they were processed; the oldest were dropped",
             metadata: ["count": "\(count)"]
         )
-    }
-}
-
-extension Dispatcher {
-    /// The counts of each endpoint's webhooks, in no particular order.
-    var endpointReports: [EndpointReport] {
-        states.map { key, state in
-            EndpointReport(
-                app: key.app,
-                url: key.url,
-                ordinal: key.ordinal,
-                counts: state.counts,
-                queued: state.backlog.count,
-                isFailing: state.isFailing
-            )
-        }
     }
 }

@@ -23,25 +23,24 @@ public final class WebhookQueue: Sendable {
     public static let busyTimeout: Double = 5
 
     let database: SQLiteDatabase
-    /// The open files' identities; `nil` for memory.
-    let place: Place?
+    /// The open files' identities.
+    let place: Place
     /// The lock of the broker that uses the file; `nil` for the command line, and once it is closed.
     let fileLock: Mutex<DatabaseFileLock?>
 
     /// Opens or creates the file, readable only by its owner, because events may be confidential.
     ///
     /// - Parameters:
-    ///   - path: The file; `nil` for memory.
+    ///   - path: The file.
     ///   - isOwner: Whether it is for a broker, which locks the file whatever its name is.
     /// - Throws: A ``SQLiteError`` if it cannot be opened or is not a webhook file; a ``DatabaseLockError``.
-    init(path: String?, isOwner: Bool = false) throws {
+    init(path: String, isOwner: Bool = false) throws {
         // SQLite gives its other files the same permissions. If this fails, opening reports the reason.
-        if let path { makePrivateFile(at: path) }
-        let lock = isOwner ? try path.map { try DatabaseFileLock(path: $0) } : nil
-        fileLock = Mutex(lock)
+        makePrivateFile(at: path)
+        fileLock = Mutex(isOwner ? try DatabaseFileLock(path: path) : nil)
         database = try SQLiteDatabase(path: path, busyTimeout: Int32(Self.busyTimeout * 1_000))
-        try WebhookQueueSchema.prepare(database, isFile: path != nil)
-        place = path.map { Place(path: $0) }
+        try WebhookQueueSchema.prepare(database)
+        place = Place(path: path)
     }
 
     /// Opens the file of a broker, which may be running.
@@ -79,11 +78,14 @@ public final class WebhookQueue: Sendable {
         before id: Int64? = nil
     ) throws(WebhookQueueError) -> [DeadLetter] {
         try read { connection in
-            try DeadLetter.all(
+            var letters: [DeadLetter] = []
+            try connection.forEachRow(
                 "SELECT * FROM dead_letters WHERE id < ? ORDER BY id DESC LIMIT ?",
-                [.integer(id ?? .max), .integer(Int64(countMax))],
-                in: connection
-            )
+                [.integer(id ?? .max), .integer(Int64(countMax))]
+            ) { row throws(SQLiteError) in
+                if let letter = DeadLetter(row) { letters.append(letter) }
+            }
+            return letters
         }
     }
 
@@ -146,75 +148,47 @@ public final class WebhookQueue: Sendable {
     }
 }
 
-/// The broker's side, which never blocks a thread of the concurrency runtime.
+/// The broker's side.
 extension WebhookQueue {
-    /// Opens a file on a separate thread.
-    static func open(path: String?) async throws -> WebhookQueue {
-        try await onDiskThread { try WebhookQueue(path: path, isOwner: true) }
+    /// What the file has for a broker.
+    struct Findings: Sendable {
+        /// The undelivered webhooks of others, oldest first; only of a file that was opened.
+        var deliveries: [Delivery] = []
+        /// The oldest dead letters marked for replay.
+        var replays: [DeadLetter] = []
+        /// Whether there may be more of them.
+        var hasMoreReplays = false
+        /// The number of damaged rows, which are deleted.
+        var damagedCount = 0
+        /// The highest possible ID in use, or zero; only of a file that was opened.
+        var lastID: Int64 = 0
     }
 
-    /// Reads the undelivered webhooks.
-    ///
-    /// - Parameter known: The IDs of those whose content is not needed.
-    /// - Returns: The IDs of all; the others in the order of their creation; and the number of damaged ones, which are
-    ///   deleted.
-    /// - Throws: A ``SQLiteError``.
-    func deliveries(
-        except known: Set<Int64> = []
-    ) async throws -> (ids: Set<Int64>, others: [Delivery], damagedCount: Int) {
-        try await Self.onDiskThread { [database] in
-            var ids: Set<Int64> = []
-            var (others, damaged) = ([Delivery](), [Int64]())
-            try database.access { connection in
-                try connection.forEachRow("SELECT * FROM deliveries ORDER BY id") { row in
-                    let id = row.integer("id")
-                    if known.contains(id) {
-                        ids.insert(id)
-                    } else if let delivery = Delivery(row) {
-                        ids.insert(id)
-                        others.append(delivery)
-                    } else {
-                        damaged.append(id)
-                    }
-                }
-                for id in damaged {
-                    try connection.execute("DELETE FROM deliveries WHERE id = ?", [.integer(id)])
-                }
-            }
-            return (ids, others, damaged.count)
-        }
-    }
+    /// The maximum number of dead letters replayed at a time.
+    private static let replayCountMax = 100
 
-    /// The highest possible ID in use, or zero.
-    func lastID() async throws -> Int64 {
-        let sql = """
-            SELECT MAX(id) FROM (SELECT MAX(id) AS id FROM deliveries WHERE id <= ?1
-                UNION ALL SELECT MAX(id) FROM dead_letters WHERE id <= ?1)
-            """
-        return try await Self.onDiskThread { [database] in
-            try database.access { try $0.integer(sql, [.integer(SafeInteger.max / 2)]) ?? 0 }
-        }
-    }
-
-    /// Writes changes in one transaction.
+    /// Writes changes, and then reads what the file has, in one transaction.
     ///
     /// - Parameters:
     ///   - changes: The changes since the last call.
-    ///   - countMax: The maximum number of dead letters.
-    ///   - lengthMax: The maximum length of their events, in bytes.
+    ///   - settings: The limits of dead letters.
+    ///   - isOpened: Whether this is the first call, which also reads the webhooks that `changes` does not have.
+    /// - Returns: What the file has.
     /// - Throws: A ``SQLiteError``, for example of a full disk; nothing was written then.
-    func apply(_ changes: PendingWrites.Changes, countMax: Int, lengthMax: Int) async throws {
-        try await Self.onDiskThread { [database] in
-            try database.write { connection in
-                for delivery in changes.deliveries.values { try delivery.insert(into: connection) }
-                for id in changes.done {
-                    try connection.execute("DELETE FROM deliveries WHERE id = ?", [.integer(id)])
-                }
-                for id in changes.replayed {
-                    try connection.execute("DELETE FROM dead_letters WHERE id = ?", [.integer(id)])
-                }
-                for letter in changes.deadLetters { try letter.insert(into: connection) }
-                guard !changes.deadLetters.isEmpty else { return }
+    func exchange(
+        _ changes: PendingWrites,
+        _ settings: WebhookSettings,
+        isOpened: Bool = false
+    ) throws -> Findings {
+        // Reading alone does not wait for other processes.
+        if changes.isEmpty { return try database.access { try findings($0, isOpened: isOpened) } }
+        return try database.write { connection in
+            for delivery in changes.deliveries.values { try delivery.insert(into: connection) }
+            for table in ["deliveries", "dead_letters"] {
+                for id in changes.removed { try delete(id, from: table, connection) }
+            }
+            for letter in changes.deadLetters { try letter.insert(into: connection) }
+            if !changes.deadLetters.isEmpty {
                 // Keeps the newest, as many as both limits allow.
                 try connection.execute(
                     """
@@ -225,33 +199,66 @@ extension WebhookQueue {
                             FROM dead_letters WINDOW newest AS (ORDER BY id DESC))
                         WHERE number > ? OR length > ?)
                     """,
-                    [.integer(Int64(countMax)), .integer(Int64(lengthMax))]
+                    [settings.deadLetterCountMax, settings.deadLetterLengthMax]
+                        .map { .integer(Int64($0)) }
                 )
             }
+            return try findings(connection, isOpened: isOpened, except: changes.deliveries)
         }
     }
 
-    /// Reads the dead letters marked for replay, oldest first.
-    ///
-    /// - Parameter countMax: The maximum number, including damaged ones.
-    /// - Returns: The dead letters, and the IDs of damaged ones, which have to be deleted.
-    /// - Throws: A ``SQLiteError``.
-    func replays(countMax: Int) async throws -> (letters: [DeadLetter], damaged: [Int64]) {
-        try await Self.onDiskThread { [database] in
-            var (letters, damaged) = ([DeadLetter](), [Int64]())
-            try database.access { connection in
-                try connection.forEachRow(
-                    "SELECT * FROM dead_letters WHERE is_replayed ORDER BY id LIMIT ?",
-                    [.integer(Int64(countMax))]
-                ) { row in
-                    if let letter = DeadLetter(row) {
-                        letters.append(letter)
-                    } else {
-                        damaged.append(row.integer("id"))
-                    }
-                }
-            }
-            return (letters, damaged)
+    private func findings(
+        _ connection: SQLiteConnection,
+        isOpened: Bool,
+        except known: [Int64: Delivery] = [:]
+    ) throws(SQLiteError) -> Findings {
+        var findings = Findings()
+        (findings.replays, findings.damagedCount) = try rows(
+            of: "dead_letters",
+            "WHERE is_replayed ORDER BY id LIMIT \(Self.replayCountMax)",
+            connection
+        ) { DeadLetter($0) }
+        findings.hasMoreReplays =
+            findings.replays.count + findings.damagedCount == Self.replayCountMax
+        guard isOpened else { return findings }
+        let (deliveries, damagedCount) = try rows(of: "deliveries", "ORDER BY id", connection) {
+            known[$0.integer("id")] ?? Delivery($0)
         }
+        findings.deliveries = deliveries.filter { known[$0.id] == nil }
+        findings.damagedCount += damagedCount
+        let lastID = """
+            SELECT MAX(id) FROM (SELECT MAX(id) AS id FROM deliveries WHERE id <= ?1
+                UNION ALL SELECT MAX(id) FROM dead_letters WHERE id <= ?1)
+            """
+        findings.lastID = try connection.integer(lastID, [.integer(SafeInteger.max / 2)]) ?? 0
+        return findings
+    }
+
+    /// Reads the rows of a query, and deletes the damaged ones; returns the others and the number of damaged ones.
+    private func rows<Value>(
+        of table: String,
+        _ clauses: String,
+        _ connection: SQLiteConnection,
+        _ read: (SQLiteRow) -> Value?
+    ) throws(SQLiteError) -> (values: [Value], damagedCount: Int) {
+        var (values, damaged) = ([Value](), [Int64]())
+        let sql = "SELECT * FROM \(table) \(clauses)"
+        try connection.forEachRow(sql) { row throws(SQLiteError) in
+            if let value = read(row) {
+                values.append(value)
+            } else {
+                damaged.append(row.integer("id"))
+            }
+        }
+        for id in damaged { try delete(id, from: table, connection) }
+        return (values, damaged.count)
+    }
+
+    private func delete(
+        _ id: Int64,
+        from table: String,
+        _ connection: SQLiteConnection
+    ) throws(SQLiteError) {
+        try connection.execute("DELETE FROM \(table) WHERE id = ?", [.integer(id)])
     }
 }

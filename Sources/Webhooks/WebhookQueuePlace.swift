@@ -1,5 +1,4 @@
 internal import CSQLite
-internal import Dispatch
 internal import Glibc
 internal import SQLite
 internal import Synchronization
@@ -43,83 +42,62 @@ extension WebhookQueue {
     /// The path of the copy of a file that is no longer at its path.
     static func rescuePath(of path: String) -> String { path + "-rescued" }
 
-    /// Whether the open files are still at the path; true for memory.
-    func isInPlace() async -> Bool {
-        guard let place else { return true }
-        return await Self.onDiskThread { place.isUnchanged }
-    }
+    /// Whether the open files are still at the path.
+    var isInPlace: Bool { place.isUnchanged }
 
     /// Copies all content to the rescue path, replacing an earlier copy.
     ///
     /// - Throws: A ``SQLiteError``, for example of a full disk or a missing folder; then there is no copy.
-    func rescue() async throws {
-        guard let place else { return }
-        try await Self.onDiskThread { [database] in
-            let path = Self.rescuePath(of: place.path)
-            let part = path + "-part"
+    func rescue() throws {
+        let path = Self.rescuePath(of: place.path)
+        let part = path + "-part"
+        unlink(part)
+        makePrivateFile(at: part)
+        do {
+            try database.access { try $0.execute("VACUUM INTO ?", [.text(part)]) }
+        } catch {
             unlink(part)
-            makePrivateFile(at: part)
-            do {
-                try database.access { try $0.execute("VACUUM INTO ?", [.text(part)]) }
-            } catch {
-                unlink(part)
-                throw error
-            }
-            guard rename(part, path) == 0 else {
-                throw WebhookQueueError.failed(
-                    "\(path) cannot be written: \(String(cString: strerror(errno)))"
-                )
-            }
+            throw error
+        }
+        guard rename(part, path) == 0 else {
+            let reason = String(cString: strerror(errno))
+            throw WebhookQueueError.failed("\(path) cannot be written: \(reason)")
         }
     }
 
-    /// Imports the copy at the rescue path, of this run or an earlier one, removes it, and returns whether there was
-    /// one.
+    /// Imports the copy at the rescue path, of this run or an earlier one, if there is one, and removes it.
     ///
     /// - Throws: A ``SQLiteError``; then the copy stays.
-    func importRescued() async throws -> Bool {
-        guard let place else { return false }
-        return try await Self.onDiskThread { [database] in
-            let path = Self.rescuePath(of: place.path)
-            guard FileIdentity(path: path) != nil else { return false }
-            try database.access { connection in
-                try connection.execute("ATTACH DATABASE ? AS rescued", [.text(path)])
-                defer { try? connection.execute("DETACH DATABASE rescued") }
-                try connection.transaction {
-                    for table in ["deliveries", "dead_letters"] {
-                        // A copy of an earlier version has no checksums.
-                        let hasChecksums = try connection.integer(
-                            "SELECT 1 FROM pragma_table_info(?, 'rescued') WHERE name = 'crc'",
-                            [.text(table)]
-                        )
-                        let columns = hasChecksums == nil ? "*, NULL" : "*"
-                        try connection.execute(
-                            "INSERT OR IGNORE INTO \(table) SELECT \(columns) FROM rescued.\(table)"
-                        )
-                    }
+    func importRescued() throws {
+        let path = Self.rescuePath(of: place.path)
+        guard FileIdentity(path: path) != nil else { return }
+        try database.access { connection in
+            try connection.execute("ATTACH DATABASE ? AS rescued", [.text(path)])
+            defer { try? connection.execute("DETACH DATABASE rescued") }
+            try connection.transaction {
+                for table in ["deliveries", "dead_letters"] {
+                    // A copy of an earlier version has no checksums.
+                    let hasChecksums = try connection.integer(
+                        "SELECT 1 FROM pragma_table_info(?, 'rescued') WHERE name = 'crc'",
+                        [.text(table)]
+                    )
+                    let columns = hasChecksums == nil ? "*, NULL" : "*"
+                    try connection.execute(
+                        "INSERT OR IGNORE INTO \(table) SELECT \(columns) FROM rescued.\(table)"
+                    )
                 }
             }
-            unlink(path)
-            return true
         }
-    }
-
-    /// Renames the copy at the rescue path, so that it is not imported again; returns its new path.
-    func setAsideRescued() -> String {
-        let path = Self.rescuePath(of: place?.path ?? "")
-        rename(path, path + "-unreadable")
-        return path + "-unreadable"
+        unlink(path)
     }
 
     /// Closes the files; later calls fail.
-    func close() async {
-        await Self.onDiskThread { [self] in
-            // Computed while the files are open, so that no other file can have their inodes.
-            let abandoned = place?.abandoned ?? []
-            database.close()
-            fileLock.withLock { $0 = nil }
-            for path in abandoned { unlink(path) }
-        }
+    func close() {
+        // Computed while the files are open, so that no other file can have their inodes.
+        let abandoned = place.abandoned
+        database.close()
+        fileLock.withLock { $0 = nil }
+        for path in abandoned { unlink(path) }
     }
 
     /// Whether an error means that the file is corrupt, and of no further use.
@@ -127,17 +105,5 @@ extension WebhookQueue {
         guard let code = (error as? SQLiteError)?.code else { return false }
         // SQLITE_ERROR: a table is missing.
         return [SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR].contains(code)
-    }
-
-    /// Runs blocking disk access on a separate thread.
-    static func onDiskThread<Value: Sendable, Failure: Error>(
-        _ body: @escaping @Sendable () throws(Failure) -> Value
-    ) async throws(Failure) -> Value {
-        let result = await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                continuation.resume(returning: Result(catching: body))
-            }
-        }
-        return try result.get()
     }
 }

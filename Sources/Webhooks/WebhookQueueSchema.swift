@@ -9,7 +9,7 @@ enum WebhookQueueSchema {
     /// The schemas in order, with their names as stored in the file.
     ///
     /// A released schema never changes; a new one gets its own name and statements.
-    private static let schemas = [
+    private static let schemas: [(name: String, statements: [String])] = [
         ("deliveries and dead letters", statements),
         // For a row written by an earlier version without a checksum, only the numbers are checked.
         (
@@ -59,23 +59,20 @@ enum WebhookQueueSchema {
         """,
     ]
 
-    /// Migrates a database to the newest schema, and enables the write-ahead log if it is a file, not memory.
-    static func prepare(_ database: SQLiteDatabase, isFile: Bool) throws {
+    /// Enables the write-ahead log, and migrates a database to the newest schema.
+    static func prepare(_ database: SQLiteDatabase) throws {
         try database.access { connection in
-            if isFile {
-                try writeAhead(connection)
-                // The loss after a power failure is documented; otherwise each change would wait for the disk.
-                try connection.execute("PRAGMA synchronous = NORMAL")
-            }
+            try writeAhead(connection)
+            // The loss after a power failure is documented; otherwise each change would wait for the disk.
+            try connection.execute("PRAGMA synchronous = NORMAL")
             // A file with the current schema is not locked, because another process may be writing for a long time.
-            guard try !isCurrent(connection) else { return }
+            guard try !missing(in: connection).isEmpty else { return }
             try connection.transaction {
-                // Another process may have migrated it meanwhile.
-                guard try !isCurrent(connection) else { return }
                 try connection.execute(
                     "CREATE TABLE IF NOT EXISTS \(table) (identifier TEXT NOT NULL PRIMARY KEY)"
                 )
-                for (name, statements) in schemas where try !isApplied(name, connection) {
+                // Another process may have migrated it meanwhile.
+                for (name, statements) in try missing(in: connection) {
                     for statement in statements { try connection.execute(statement) }
                     try connection.execute("INSERT INTO \(table) VALUES (?)", [.text(name)])
                 }
@@ -83,22 +80,17 @@ enum WebhookQueueSchema {
         }
     }
 
-    private static func isCurrent(_ connection: SQLiteConnection) throws(SQLiteError) -> Bool {
-        let tables = try connection.integer(
-            "SELECT COUNT(*) FROM sqlite_master WHERE name = ?",
-            [.text(table)]
-        )
-        guard tables == 1 else { return false }
-        for (name, _) in schemas where try !isApplied(name, connection) { return false }
-        return true
-    }
-
-    private static func isApplied(
-        _ name: String,
-        _ connection: SQLiteConnection
-    ) throws(SQLiteError) -> Bool {
-        let sql = "SELECT COUNT(*) FROM \(table) WHERE identifier = ?"
-        return try connection.integer(sql, [.text(name)]) == 1
+    /// The schemas that a database lacks.
+    private static func missing(
+        in connection: SQLiteConnection
+    ) throws(SQLiteError) -> [(name: String, statements: [String])] {
+        let tables = "SELECT COUNT(*) FROM sqlite_master WHERE name = ?"
+        guard try connection.integer(tables, [.text(table)]) == 1 else { return schemas }
+        var applied: Set<String> = []
+        try connection.forEachRow("SELECT identifier FROM \(table)") { row throws(SQLiteError) in
+            applied.insert(row.text("identifier"))
+        }
+        return schemas.filter { !applied.contains($0.name) }
     }
 
     /// Enables the write-ahead log, in which readers and writers do not block each other.
@@ -117,14 +109,6 @@ enum WebhookQueueSchema {
     }
 }
 
-/// A checksum of a row (CRC-32C): SQLite has none.
-private func rowChecksum(_ numbers: [Int64], _ fields: [[UInt8]]) -> Int64 {
-    var sum = CRC32C()
-    for number in numbers { sum.add(number) }
-    for field in fields { sum.addField(field.span) }
-    return Int64(sum.value)
-}
-
 extension SQLiteRow {
     /// Whether a webhook's numbers are possible, and its checksum is right or of an earlier version.
     fileprivate func isIntact(_ sum: Int64) -> Bool {
@@ -134,17 +118,15 @@ extension SQLiteRow {
     }
 }
 
+/// The columns that both tables begin with.
 extension Delivery {
-    private var checksum: Int64 {
-        rowChecksum(
-            [id, Int64(endpoint.ordinal), time],
-            [endpoint.app.text, endpoint.url].map { Array($0.utf8) }
-                + [Array(channels.joined(separator: "\n").utf8), events]
-        )
-    }
-
     /// Reads a row of `deliveries`; `nil` for a damaged one.
     init?(_ row: SQLiteRow) {
+        self.init(columnsOf: row)
+        guard row.isIntact(checksum()) else { return nil }
+    }
+
+    fileprivate init(columnsOf row: SQLiteRow, attempts: Int64 = 0) {
         self.init(
             id: row.integer("id"),
             endpoint: EndpointKey(
@@ -154,49 +136,55 @@ extension Delivery {
             ),
             time: row.integer("time_ms"),
             events: row.blob("events"),
-            channels: row.text("channels").split(separator: "\n").map(String.init)
+            channels: row.text("channels").split(separator: "\n").map(String.init),
+            attempts: Int(attempts)
         )
-        guard row.isIntact(checksum) else { return nil }
+    }
+
+    fileprivate var columns: [SQLiteValue] {
+        [
+            .integer(id), .text(endpoint.app.text), .text(endpoint.url),
+            .integer(Int64(endpoint.ordinal)), .integer(time), .text(channelLines),
+            .blob(events[...]),
+        ]
+    }
+
+    private var channelLines: String { channels.joined(separator: "\n") }
+
+    /// A checksum of a row with some more columns (CRC-32C): SQLite has none.
+    fileprivate func checksum(_ numbers: [Int64] = [], _ texts: [String] = []) -> Int64 {
+        var sum = CRC32C()
+        for number in [id, Int64(endpoint.ordinal), time] + numbers { sum.add(number) }
+        for text in [endpoint.app.text, endpoint.url, channelLines] + texts {
+            sum.addField(Array(text.utf8).span)
+        }
+        sum.addField(events.span)
+        return Int64(sum.value)
     }
 
     /// Writes a row of `deliveries`.
     func insert(into connection: SQLiteConnection) throws(SQLiteError) {
         try connection.execute(
             "INSERT OR REPLACE INTO deliveries VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                .integer(id), .text(endpoint.app.text), .text(endpoint.url),
-                .integer(Int64(endpoint.ordinal)), .integer(time),
-                .text(channels.joined(separator: "\n")), .blob(events[...]), .integer(checksum),
-            ]
+            columns + [.integer(checksum())]
         )
     }
 }
 
 extension DeadLetter {
     private var checksum: Int64 {
-        rowChecksum(
-            [id, Int64(ordinal), time, Int64(attempts), deathTime],
-            [app.text, url, channels.joined(separator: "\n"), cause.rawValue, detail]
-                .map { Array($0.utf8) } + [events]
-        )
+        delivery.checksum([Int64(attempts), deathTime], [cause.rawValue, detail])
     }
 
     /// Reads a row of `dead_letters`; `nil` for a damaged one.
     init?(_ row: SQLiteRow) {
         self.init(
-            id: row.integer("id"),
-            app: AppID(row.text("app")),
-            url: row.text("url"),
-            ordinal: Int(row.integer("ordinal")),
-            time: row.integer("time_ms"),
-            channels: row.text("channels").split(separator: "\n").map(String.init),
+            delivery: Delivery(columnsOf: row, attempts: row.integer("attempts")),
             // An unknown cause of a later version becomes the least specific one.
             cause: Cause(rawValue: row.text("cause")) ?? .exhausted,
             detail: row.text("detail"),
-            attempts: Int(row.integer("attempts")),
             deathTime: row.integer("death_ms"),
-            isReplayed: row.integer("is_replayed") != 0,
-            events: row.blob("events")
+            isReplayed: row.integer("is_replayed") != 0
         )
         guard row.isIntact(checksum), deathTime.magnitude <= SafeInteger.max.magnitude else {
             return nil
@@ -207,25 +195,10 @@ extension DeadLetter {
     func insert(into connection: SQLiteConnection) throws(SQLiteError) {
         try connection.execute(
             "INSERT OR REPLACE INTO dead_letters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)",
-            [
-                .integer(id), .text(app.text), .text(url), .integer(Int64(ordinal)), .integer(time),
-                .text(channels.joined(separator: "\n")), .blob(events[...]), .text(cause.rawValue),
-                .text(detail), .integer(Int64(attempts)), .integer(deathTime),
-                .integer(checksum),
+            delivery.columns + [
+                .text(cause.rawValue), .text(detail), .integer(Int64(attempts)),
+                .integer(deathTime), .integer(checksum),
             ]
         )
-    }
-
-    /// Reads all rows of a query, apart from damaged ones.
-    static func all(
-        _ sql: String,
-        _ arguments: [SQLiteValue],
-        in connection: SQLiteConnection
-    ) throws(SQLiteError) -> [DeadLetter] {
-        var letters: [DeadLetter] = []
-        try connection.forEachRow(sql, arguments) { row in
-            if let letter = DeadLetter(row) { letters.append(letter) }
-        }
-        return letters
     }
 }

@@ -37,7 +37,7 @@ public struct WebhookSettings: Sendable {
     public var deadLetterCountMax = 10_000
     /// The maximum length of the dead letters, in bytes; above it the oldest are deleted.
     ///
-    /// In memory, without a file or while it cannot be written, the limit is an eighth of that.
+    /// In memory, while the file cannot be written, the limit is an eighth of that.
     public var deadLetterLengthMax = 268_435_456
     /// Called with a reached limit and a count, on the thread of the webhooks.
     public var limitMet: @Sendable (Limit, Int) -> Void = { _, _ in }

@@ -7,11 +7,7 @@ internal import PusherProtocol
 /// An observer of the broker: the homes of channels report events into a bounded queue. An actor on the threads of
 /// Swift concurrency, never on a loop's thread, processes them.
 public final class Webhooks: Sendable {
-    private let reports: ReportQueue
-    let queuedEvents = QueuedEventInbox()
     private let filter = EventFilter()
-    private let clock: any WebhookClock
-    private let tally = Tally()
     let dispatcher: Dispatcher
 
     /// Creates the sender; nothing is sent before ``start()``.
@@ -40,28 +36,19 @@ public final class Webhooks: Sendable {
         random: any RandomNumberGenerator & Sendable,
         transport: (any WebhookTransport)?
     ) {
-        let reports = ReportQueue(
-            countMax: settings.reportCountMax,
-            lengthMax: settings.reportLengthMax
-        )
-        self.reports = reports
-        self.clock = clock
         dispatcher = Dispatcher(
             settings: settings,
             apps: apps,
             log: log,
             clock: clock,
             random: random,
-            transport: transport,
-            reports: reports,
-            queuedEvents: queuedEvents,
-            tally: tally
+            transport: transport
         )
         filter.replace(apps: apps)
     }
 
     /// The current statistics.
-    public var counters: WebhookCounters { tally.current }
+    public var counters: WebhookCounters { dispatcher.tally.current }
 
     /// The counts of each endpoint's webhooks, in no particular order.
     public func endpointReports() async -> [EndpointReport] { await dispatcher.endpointReports }
@@ -92,7 +79,7 @@ public final class Webhooks: Sendable {
     ///
     /// - Parameter limit: The time limit for requests; then the file is written.
     public func stop(within limit: Duration) async {
-        reports.close()
+        dispatcher.reports.close()
         await dispatcher.stop(within: limit)
     }
 
@@ -119,8 +106,8 @@ extension Webhooks: BrokerObserver {
     /// and counted.
     public func observe(_ event: BrokerEvent, of app: AppID?) {
         guard case .channel(let event, let address) = event else { return }
-        let report = Report(address: address, event: event, uptime: clock.uptime)
-        if reports.post(report) { dispatcher.wake() }
+        let report = Report(address: address, event: event, uptime: dispatcher.clock.uptime)
+        if dispatcher.reports.post(report) { dispatcher.wake() }
     }
 }
 
@@ -128,21 +115,15 @@ extension Webhooks {
     /// Sends the webhooks of events, in their order; an event in progress is not sent twice.
     ///
     /// It takes a short lock and never waits. The caller limits the events in progress by ``queuedEventCount``.
-    public func send(_ events: [QueuedEvent]) {
-        guard !events.isEmpty else { return }
-        queuedEvents.post(events.map { .event($0) })
-        dispatcher.wake()
-    }
+    public func send(_ events: [QueuedEvent]) { dispatcher.post(events.map { .event($0) }) }
 
     /// Stops sending the webhooks of events from these queues, which another node may have taken over.
     ///
     /// Requests in flight are completed, and not repeated.
     public func withdraw(queues: Set<Int>) {
-        guard !queues.isEmpty else { return }
-        queuedEvents.post([.withdrawal(queues: queues)])
-        dispatcher.wake()
+        if !queues.isEmpty { dispatcher.post([.withdrawal(queues: queues)]) }
     }
 
     /// The number of sent events that are not processed yet.
-    public var queuedEventCount: Int { queuedEvents.count }
+    public var queuedEventCount: Int { dispatcher.messageCount }
 }

@@ -67,7 +67,7 @@ struct MissingFileTests {
         case .moveAll: try move(["", "-wal", "-shm"])
         case .replaceByDatabase:
             let other = try WebhookQueue(path: path + ".new")
-            await other.close()
+            other.close()
             #expect(rename(path + ".new", path) == 0)
         case .replaceByText:
             try Data(repeating: 0x41, count: 5_000).write(to: URL(fileURLWithPath: path + ".new"))
@@ -217,8 +217,7 @@ struct MissingFileTests {
     @Test("The rescued copy of a killed broker is imported by the next")
     func rescuedByAnEarlierRun() async throws {
         let first = try await waitingStage()
-        let open = try #require(await first.webhooks.dispatcher.queue)
-        try await open.rescue()
+        try queue().rescue()
         let rescued = try Data(contentsOf: URL(fileURLWithPath: WebhookQueue.rescuePath(of: path)))
         let attributes = try FileManager.default.attributesOfItem(
             atPath: WebhookQueue.rescuePath(of: path)

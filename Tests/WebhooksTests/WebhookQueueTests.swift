@@ -25,11 +25,21 @@ import Testing
 
     private func letter(_ id: Int64, events: String = "{}") -> DeadLetter {
         DeadLetter(
-            delivery(id, events: events),
+            delivery: delivery(id, events: events),
             cause: .gone,
             detail: "the endpoint answered 410",
-            at: 5
+            deathTime: 5
         )
+    }
+
+    private func changes() -> PendingWrites {
+        PendingWrites(deadLetterCountMax: 200, deadLetterLengthMax: 1_000_000)
+    }
+
+    /// What the file has, and is to send.
+    private func read(_ queue: WebhookQueue, isOpened: Bool = false) throws -> WebhookQueue.Findings
+    {
+        try queue.exchange(changes(), WebhookSettings(), isOpened: isOpened)
     }
 
     private func addDeadLetters(
@@ -38,10 +48,13 @@ import Testing
         events: String = "{}",
         countMax: Int = 100,
         lengthMax: Int = 1_000_000
-    ) async throws {
-        var changes = PendingWrites.Changes()
-        changes.deadLetters = ids.map { letter($0, events: events) }
-        try await queue.apply(changes, countMax: countMax, lengthMax: lengthMax)
+    ) throws {
+        var settings = WebhookSettings()
+        settings.deadLetterCountMax = countMax
+        settings.deadLetterLengthMax = lengthMax
+        var changes = changes()
+        for id in ids { changes.add(letter(id, events: events)) }
+        _ = try queue.exchange(changes, settings)
     }
 
     /// Like `fanfare webhooks`, while the broker creates the file.
@@ -57,23 +70,33 @@ import Testing
         }
     }
 
-    @Test func keepsWebhooksInTheirOrder() async throws {
+    @Test func keepsWebhooksInTheirOrder() throws {
         let queue = try WebhookQueue(path: path)
-        var changes = PendingWrites.Changes()
-        for id in [3, 1, 2] as [Int64] { changes.deliveries[id] = delivery(id) }
-        try await queue.apply(changes, countMax: 1, lengthMax: 1)
+        var added = changes()
+        for id in [3, 1, 2] as [Int64] { added.add(delivery(id)) }
+        _ = try queue.exchange(added, WebhookSettings())
         let reopened = try WebhookQueue(path: path)
-        let all = try await reopened.deliveries()
-        #expect(all.ids == [1, 2, 3])
-        #expect(all.others == (1...3).map { delivery($0) })
-        let others = try await reopened.deliveries(except: [2, 7])
-        #expect(others.ids == [1, 2, 3])
-        #expect(others.others == [delivery(1), delivery(3)])
-        #expect(try await reopened.lastID() == 3)
-        var done = PendingWrites.Changes()
-        done.done = [1, 3, 99]
-        try await reopened.apply(done, countMax: 1, lengthMax: 1)
+        let found = try read(reopened, isOpened: true)
+        #expect(found.deliveries == (1...3).map { delivery($0) })
+        #expect(found.lastID == 3)
+        var done = changes()
+        for id in [1, 3, 99] as [Int64] { done.remove(id) }
+        _ = try reopened.exchange(done, WebhookSettings())
         #expect(try queue.deliveryCount() == 1)
+    }
+
+    @Test func aFileOpenedLaterReceivesQueuedWebhooks() throws {
+        let queue = try WebhookQueue(path: path)
+        var stored = changes()
+        for id in [2, 3, 4] as [Int64] { stored.add(delivery(id)) }
+        _ = try queue.exchange(stored, WebhookSettings())
+        // 1 is in no file, 2 in this one already, 3 was removed since it was written, 4 belongs to another run.
+        var waiting = changes()
+        for id in [1, 2] as [Int64] { waiting.add(delivery(id)) }
+        for id in [3, 9] as [Int64] { waiting.remove(id) }
+        let found = try queue.exchange(waiting, WebhookSettings(), isOpened: true)
+        #expect(found.deliveries == [delivery(4)])
+        #expect(try read(queue, isOpened: true).deliveries == [1, 2, 4].map { delivery($0) })
     }
 
     @Test func isReadableForItsOwnerAlone() throws {
@@ -82,9 +105,9 @@ import Testing
         #expect(attributes[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test func listsDeadLettersNewestFirstAPageAtATime() async throws {
+    @Test func listsDeadLettersNewestFirstAPageAtATime() throws {
         let queue = try WebhookQueue(path: path)
-        try await addDeadLetters(1...5, in: queue, events: #"{"name":"cache_miss","channel":"a"}"#)
+        try addDeadLetters(1...5, in: queue, events: #"{"name":"cache_miss","channel":"a"}"#)
         #expect(try queue.deadLetterCount() == 5)
         let page = try queue.deadLetters(countMax: 2)
         #expect(page.map(\.id) == [5, 4])
@@ -96,20 +119,32 @@ import Testing
         #expect(newest.deathTime == 5)
     }
 
-    @Test func marksDeadLettersForReplay() async throws {
+    @Test func marksDeadLettersForReplay() throws {
         let queue = try WebhookQueue(path: path)
-        try await addDeadLetters(1...3, in: queue)
+        try addDeadLetters(1...3, in: queue)
         #expect(try queue.replay(2))
         #expect(try !queue.replay(99))
-        #expect(try await queue.replays(countMax: 9).letters.map(\.id) == [2])
+        #expect(try read(queue).replays.map(\.id) == [2])
         #expect(try queue.deadLetters().map(\.isReplayed) == [false, true, false])
         #expect(try queue.replayAll() == 2)
-        #expect(try await queue.replays(countMax: 2).letters.map(\.id) == [1, 2])
+        #expect(try read(queue).replays.map(\.id) == [1, 2, 3])
     }
 
-    @Test func deletesDeadLetters() async throws {
+    @Test func replaysAHundredAtATime() throws {
         let queue = try WebhookQueue(path: path)
-        try await addDeadLetters(1...3, in: queue)
+        try addDeadLetters(1...101, in: queue, countMax: 1_000)
+        #expect(try queue.replayAll() == 101)
+        var found = try read(queue)
+        #expect(found.replays.map(\.id) == Array(1...100) && found.hasMoreReplays)
+        try queue.delete(1)
+        try queue.delete(2)
+        found = try read(queue)
+        #expect(found.replays.map(\.id) == Array(3...101) && !found.hasMoreReplays)
+    }
+
+    @Test func deletesDeadLetters() throws {
+        let queue = try WebhookQueue(path: path)
+        try addDeadLetters(1...3, in: queue)
         #expect(try queue.delete(2))
         #expect(try !queue.delete(2))
         try queue.replay(1)
@@ -117,17 +152,17 @@ import Testing
         #expect(try queue.deadLetters().map(\.id) == [1])
     }
 
-    @Test func keepsTheNewestDeadLettersByNumber() async throws {
+    @Test func keepsTheNewestDeadLettersByNumber() throws {
         let queue = try WebhookQueue(path: path)
-        try await addDeadLetters(1...5, in: queue, countMax: 3)
+        try addDeadLetters(1...5, in: queue, countMax: 3)
         #expect(try queue.deadLetters().map(\.id) == [5, 4, 3])
-        try await addDeadLetters(6...6, in: queue, countMax: 3)
+        try addDeadLetters(6...6, in: queue, countMax: 3)
         #expect(try queue.deadLetters().map(\.id) == [6, 5, 4])
     }
 
-    @Test func keepsTheNewestDeadLettersByLength() async throws {
+    @Test func keepsTheNewestDeadLettersByLength() throws {
         let queue = try WebhookQueue(path: path)
-        try await addDeadLetters(
+        try addDeadLetters(
             1...5,
             in: queue,
             events: String(repeating: "a", count: 100),
@@ -141,12 +176,12 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    @Test func theCommandLineReadsWhileTheBrokerHasItOpen() async throws {
+    @Test func theCommandLineReadsWhileTheBrokerHasItOpen() throws {
         let broker = try WebhookQueue(path: path)
         let commandLine = try WebhookQueue(reading: path)
-        try await addDeadLetters(1...1, in: broker)
+        try addDeadLetters(1...1, in: broker)
         #expect(try commandLine.replayAll() == 1)
-        #expect(try await broker.replays(countMax: 9).letters.map(\.id) == [1])
+        #expect(try read(broker).replays.map(\.id) == [1])
     }
 
     @Test func reportsAFileThatIsNoDatabase() throws {
