@@ -153,8 +153,8 @@ let package = Package(
         module(
             "BrokerConfiguration",
             [
-                "Broker", "PusherProtocol", "HTTP1", "HTTPServer", "Net", "Primitives", "Redis",
-                "ServerLog", "WebSocket", "Webhooks", "CYAML", .logging,
+                "Broker", "PusherProtocol", "HTTP1", "HTTPClient", "HTTPServer", "Net",
+                "Primitives", "Redis", "ServerLog", "WebSocket", "CYAML", .logging,
             ]
         ),
         module("Shard", ["Broker", "PusherProtocol", "HTTP1", "Net", "Primitives", .logging]),
@@ -462,7 +462,7 @@ let package = Package(
             "BrokerConfigurationTests",
             [
                 "BrokerConfiguration", "Broker", "PusherProtocol", "ServerLog", "Net", "WebSocket",
-                "Webhooks", "TestFiles", .logging,
+                "TestFiles", .logging,
             ]
         ),
         tests(
@@ -470,7 +470,7 @@ let package = Package(
             [
                 "Shard", "Cluster", "Gateway", "Observability", "BrokerAPI", "Console",
                 "FanfareServer", "BrokerConfiguration", "Simulation", "Webhooks", "Archive",
-                "SQLite", "BrowserClient", "Net", "HTTP1", "HTTPServer", "WebSocket",
+                "SQLite", "BrowserClient", "Net", "HTTP1", "HTTPClient", "HTTPServer", "WebSocket",
                 "PusherProtocol", "Broker", "Digests", "TestFiles", "TestPorts", "TestRandom",
                 "TestRedis", "Redis", "RESP", .logging, .metrics,
             ]

@@ -1,8 +1,8 @@
 internal import Broker
 internal import HTTP1
+internal import HTTPClient
 internal import Net
 internal import PusherProtocol
-internal import Webhooks
 
 extension Configuration {
     /// The faults of the apps beyond single values.
@@ -122,9 +122,9 @@ extension Configuration {
                         "is written twice, in capitals and small letters: keep one"
                     )
                 }
-                // The same check as at start, so that a start does not fail on it.
+                // The same check as before each request.
                 let isInBounds = SettingKind<String>.endpoint.isValid(webhook.url)
-                if isInBounds, !WebhookEndpoint.isURL(webhook.url) {
+                if isInBounds, HTTPResource(webhook.url, encodes: true) == nil {
                     add("url", "is no URL that a request can be sent to: \"\(webhook.shownURL)\"")
                 }
             }

@@ -141,7 +141,7 @@ enum DeadLetterChange: Sendable, Equatable {
 
 extension JSONWriter {
     fileprivate mutating func write(
-        _ endpoint: WebhookEndpoint,
+        _ endpoint: WebhookConfiguration,
         of app: AppID,
         _ report: EndpointReport?
     ) {
@@ -152,16 +152,15 @@ extension JSONWriter {
         string(endpoint.shownURL)
         name("events")
         beginArray()
-        for kind in endpoint.kinds.map(\.rawValue).sorted() { string(kind) }
+        for kind in Set(endpoint.events).map(\.rawValue).sorted() { string(kind) }
         endArray()
-        let filter = endpoint.filter
-        members([("prefix", filter.channelPrefix), ("suffix", filter.channelSuffix)])
+        members([("prefix", endpoint.channelPrefix), ("suffix", endpoint.channelSuffix)])
         name("headers")
         beginArray()
         for header in endpoint.headers.keys.sorted() { string(header) }
         endArray()
         name("batching")
-        boolean(endpoint.isBatched)
+        boolean(endpoint.isBatching)
         if let report {
             name("isFailing")
             boolean(report.isFailing)

@@ -283,11 +283,11 @@ actor Dispatcher {
     ) {
         var written: [UInt8]?
         for state in endpointsOfApp[address.app] ?? []
-        where state.endpoint.accepts(kind, on: address.name) {
+        where state.filter.accepts(kind, on: address.name) {
             let object = written ?? write()
             written = object
             if let origin { openRequests[origin.id]?.count += 1 }
-            let isBatched = state.endpoint.isBatched
+            let isBatched = state.endpoint.isBatching
             let length = state.batch.map { $0.events.count + object.count + 1 } ?? 0
             // Events batched before a reload that disabled batching are sent first.
             if !isBatched || length > settings.batchLengthMax { closeBatch(of: state) }

@@ -1,9 +1,13 @@
+internal import Broker
+
 /// An endpoint with its queues; confined to the dispatcher.
 final class EndpointState {
     /// The key, which stays the same.
     let key: EndpointKey
     /// The endpoint as configured now.
-    var endpoint: WebhookEndpoint
+    var endpoint: WebhookConfiguration { didSet { filter = endpoint.filter } }
+    /// The webhooks that it receives.
+    private(set) var filter: WebhookFilter
     /// Its app as configured now, whose key signs.
     var app: WebhookApp
     /// The open batch, if any.
@@ -16,8 +20,9 @@ final class EndpointState {
     var counts = EndpointCounts()
 
     /// Creates an endpoint without webhooks.
-    init(key: EndpointKey, endpoint: WebhookEndpoint, app: WebhookApp, backlog: Backlog) {
+    init(key: EndpointKey, endpoint: WebhookConfiguration, app: WebhookApp, backlog: Backlog) {
         (self.key, self.endpoint, self.app, self.backlog) = (key, endpoint, app, backlog)
+        filter = endpoint.filter
     }
 
     /// The time of the next action, in milliseconds; `.max` if another event has to happen first.

@@ -14,7 +14,7 @@ final class EventFilter: Sendable {
     func replace(apps: [WebhookApp]) {
         var table: [AppID: BrokerEventKinds] = [:]
         for app in apps {
-            for kind in app.endpoints.flatMap(\.kinds) {
+            for kind in app.endpoints.flatMap(\.events) {
                 table[app.id, default: []].formUnion(kind.observedKinds)
             }
         }

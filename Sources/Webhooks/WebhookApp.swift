@@ -10,10 +10,10 @@ public struct WebhookApp: Sendable {
     /// The secret of ``key``, which signs.
     public let secret: AppSecret
     /// The endpoints; each receives the kinds of events that it requests.
-    public let endpoints: [WebhookEndpoint]
+    public let endpoints: [WebhookConfiguration]
 
     /// Creates the configuration of an app with the value of `X-Pusher-Key` and its secret.
-    public init(id: AppID, key: String, secret: AppSecret, endpoints: [WebhookEndpoint]) {
+    public init(id: AppID, key: String, secret: AppSecret, endpoints: [WebhookConfiguration]) {
         self.id = id
         self.key = key
         self.secret = secret
@@ -21,7 +21,7 @@ public struct WebhookApp: Sendable {
     }
 
     /// The endpoints with their keys.
-    var keyedEndpoints: [(EndpointKey, WebhookEndpoint)] {
+    var keyedEndpoints: [(EndpointKey, WebhookConfiguration)] {
         var counts: [String: Int] = [:]
         return endpoints.map { endpoint in
             let ordinal = counts[endpoint.url, default: 0]
@@ -37,4 +37,15 @@ struct EndpointKey: Hashable, Sendable {
     let url: String
     /// The index among the app's endpoints of the same URL, from zero.
     let ordinal: Int
+}
+
+extension WebhookConfiguration {
+    /// The webhooks that the endpoint receives.
+    var filter: WebhookFilter {
+        WebhookFilter(
+            kinds: Set(events),
+            channelPrefix: channelPrefix,
+            channelSuffix: channelSuffix
+        )
+    }
 }

@@ -1,3 +1,4 @@
+internal import Broker
 internal import PusherProtocol
 
 /// A request, without the headers that the connection adds.
@@ -15,7 +16,7 @@ struct WebhookRequest: Sendable, Equatable {
 
 extension WebhookRequest {
     /// Creates the request of one attempt, signed with the app's current key.
-    init(_ delivery: Delivery, to endpoint: WebhookEndpoint, of app: WebhookApp) {
+    init(_ delivery: Delivery, to endpoint: WebhookConfiguration, of app: WebhookApp) {
         let body = delivery.body
         var headers = [
             ("Content-Type", "application/json"),

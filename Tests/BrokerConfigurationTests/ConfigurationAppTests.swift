@@ -5,7 +5,6 @@ import Net
 import ServerLog
 import TestFiles
 import Testing
-import Webhooks
 
 @testable import BrokerConfiguration
 
@@ -227,11 +226,23 @@ import Webhooks
 
     @Test(arguments: [
         "ftp://a.test", "https://", "https:///path", "https://a.test:0", "https://a.test:x/",
-        "https://user:pass@a.test/", "https://*.a.test", "https://a b", "https://a.test/é",
+        "https://user:pass@a.test/", "https://*.a.test", "https://a b", "https://a.test/é", "",
+        "a.test/hooks", "http://me@a.test/a", "http://żółć.test/",
+        "https://a.test/" + String(repeating: "a", count: 2_000),
     ])
     func noEndpoints(url: String) {
         let found = faults("apps: [{id: 1, key: k, secret: s, webhooks: [{url: \"\(url)\"}]}]")
         #expect(found.count == 1)
+    }
+
+    @Test(arguments: [
+        "content-type: a", "Host: a", "X-Delivery-Id: a", "x-pusher-else: a", "'': a", "a b: a",
+        #"A: "a\r\nB: c""#, "A: ä", "A: " + String(repeating: "a", count: 4_096),
+        (0...20).map { "h\($0): a" }.joined(separator: ", "),
+    ])
+    func noHeaders(headers: String) {
+        let webhook = "{url: http://a.test, headers: {\(headers)}}"
+        #expect(faults("apps: [{id: 1, key: k, secret: s, webhooks: [\(webhook)]}]").count == 1)
     }
 
     @Test func aKeyBelongsToOneApp() {

@@ -32,7 +32,6 @@ import Testing
         "Redis/Connection/RedisServer.swift": "the INFO of Redis",
         "Redis/RedisCluster/Redirection.swift": "at most 500 bytes",
         "Shard/ServerSettings.swift": "files of the kernel",
-        "Webhooks/WebhookEndpoint.swift": "the operator's",
         "Webhooks/WebhookQueueSchema.swift": "channel names, which are ASCII",
     ]
 

@@ -150,7 +150,7 @@ import Testing
         settings.reportCountMax = 10
         let webhooks = Webhooks(
             settings: settings,
-            apps: [try app(endpoints: [endpoint()])],
+            apps: [app(endpoints: [endpoint()])],
             log: Stage.silence,
             clock: ManualClock(),
             random: SystemRandomNumberGenerator(),
@@ -168,7 +168,7 @@ import Testing
         let transport = ScriptedTransport { request, _ in
             request.url == "http://old.test" ? nil : .answered(status: 200)
         }
-        let old = try endpoint("http://old.test")
+        let old = endpoint("http://old.test")
         let stage = try await Stage(apps: [app(endpoints: [old])], transport: transport)
         await stage.report(.channelOccupied(channel()), .cacheMiss(channel()))
         try await stage.expectRequests(1)
@@ -184,7 +184,7 @@ import Testing
         #expect(verify(signature, second.body, "new"))
         // Removing the endpoint removes its queue.
         await stage.report(.channelOccupied(channel("b")), .cacheMiss(channel("b")))
-        await stage.webhooks.replace(apps: [app(endpoints: [try endpoint("http://new.test")])])
+        await stage.webhooks.replace(apps: [app(endpoints: [endpoint("http://new.test")])])
         #expect(stage.webhooks.counters.dead == 1)
         await stage.report(.channelOccupied(channel("c")))
         try await stage.waitForCounters { $0.delivered == 2 }

@@ -14,8 +14,8 @@ import Testing
     @Test func thoseOfTheAppsEndpoints() throws {
         let filter = EventFilter()
         filter.replace(apps: [
-            try app(endpoints: [endpoint(kinds: [.clientEvent]), endpoint(kinds: [.cacheMiss])]),
-            try app(AppID("2"), endpoints: [endpoint(kinds: [.subscriptionCount])]),
+            app(endpoints: [endpoint(kinds: [.clientEvent]), endpoint(kinds: [.cacheMiss])]),
+            app(AppID("2"), endpoints: [endpoint(kinds: [.subscriptionCount])]),
         ])
         #expect(filter.observedKinds(of: appID) == [.clientEvents, .cacheMisses])
         #expect(filter.observedKinds(of: AppID("2")) == [.subscriptionCounts])
@@ -30,13 +30,13 @@ import Testing
     )
     func pairs(kind: WebhookKind, observed: BrokerEventKinds) throws {
         let filter = EventFilter()
-        filter.replace(apps: [try app(endpoints: [endpoint(kinds: [kind])])])
+        filter.replace(apps: [app(endpoints: [endpoint(kinds: [kind])])])
         #expect(filter.observedKinds(of: appID) == observed)
     }
 
     @Test func aReloadTakesEffect() throws {
         let filter = EventFilter()
-        filter.replace(apps: [try app(endpoints: [endpoint()])])
+        filter.replace(apps: [app(endpoints: [endpoint()])])
         filter.replace(apps: [])
         #expect(filter.observedKinds(of: appID).isEmpty)
     }

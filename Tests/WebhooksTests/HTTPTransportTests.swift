@@ -36,7 +36,7 @@ import Testing
 
     @Test func aReceiverGetsExactlyWhatTheProtocolSays() async throws {
         let receiver = try Receiver()
-        let hook = try endpoint(receiver.url, headers: ["X-Custom": "1", "User-Agent": "Mine"])
+        let hook = endpoint(receiver.url, headers: ["X-Custom": "1", "User-Agent": "Mine"])
         let webhooks = Webhooks(
             settings: WebhookSettings(),
             apps: [app(endpoints: [hook])],
@@ -127,7 +127,7 @@ import Testing
         settings.timeout = .seconds(60)
         let webhooks = Webhooks(
             settings: settings,
-            apps: [app(endpoints: [try endpoint(root + "/slow"), try endpoint(root + "/fast")])],
+            apps: [app(endpoints: [endpoint(root + "/slow"), endpoint(root + "/fast")])],
             log: Stage.silence
         )
         try await webhooks.start()

@@ -30,7 +30,7 @@ struct MissingFileTests {
     ) async throws -> Stage {
         try await Stage(
             settings: WebhookSettings(path: path ?? self.path),
-            apps: [app(endpoints: [try endpoint()])],
+            apps: [app(endpoints: [endpoint()])],
             clock: clock,
             transport: ScriptedTransport(script),
             log: log.logger

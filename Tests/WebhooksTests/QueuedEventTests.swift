@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test func areSettledWithoutAnEndpoint() async throws {
-        let apps = [app(endpoints: [try endpoint(kinds: [.cacheMiss])])]
+        let apps = [app(endpoints: [endpoint(kinds: [.cacheMiss])])]
         let stage = try await Stage(settings: settings, apps: apps)
         stage.webhooks.send([event(1)])
         try await eventually { settled.texts == ["1-9-1 true"] }

@@ -18,14 +18,14 @@ import Testing
     private func stage(
         clock: ManualClock = ManualClock(),
         path: String? = nil,
-        endpoints: [WebhookEndpoint]? = nil,
+        endpoints: [WebhookConfiguration]? = nil,
         _ script: @escaping ScriptedTransport.Script = { _, _ in .answered(status: 200) }
     ) async throws -> Stage {
         var settings = settings
         if let path { settings.path = path }
         return try await Stage(
             settings: settings,
-            apps: [app(endpoints: endpoints ?? [try endpoint()])],
+            apps: [app(endpoints: endpoints ?? [endpoint()])],
             clock: clock,
             transport: ScriptedTransport(script)
         )
@@ -131,7 +131,7 @@ import Testing
         let first = try await stage { _, _ in nil }
         await first.report(.channelOccupied(channel()))
         await first.stop()
-        let second = try await stage(clock: first.clock, endpoints: [try endpoint("http://b.test")])
+        let second = try await stage(clock: first.clock, endpoints: [endpoint("http://b.test")])
         try await second.waitForCounters { $0.dead == 1 }
         await second.stop()
         #expect(try queue().deadLetters().map(\.cause) == [.unconfigured])

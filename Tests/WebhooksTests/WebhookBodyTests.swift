@@ -114,7 +114,7 @@ import Testing
         for event in vector.events {
             batch.add(WebhookBody.object(event.event, on: event.channel), on: event.channel.text)
         }
-        let hook = try endpoint()
+        let hook = endpoint()
         let delivery = Delivery(
             id: 7,
             endpoint: EndpointKey(app: appID, url: hook.url, ordinal: 0),

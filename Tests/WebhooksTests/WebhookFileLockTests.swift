@@ -23,7 +23,7 @@ import Testing
     ) throws -> Webhooks {
         Webhooks(
             settings: WebhookSettings(path: path ?? self.path),
-            apps: [app(endpoints: [try endpoint()])],
+            apps: [app(endpoints: [endpoint()])],
             log: log.logger,
             clock: ManualClock(),
             random: SystemRandomNumberGenerator(),

@@ -11,22 +11,21 @@ func channel(_ name: String = "my-channel") -> ChannelName {
 
 func endpoint(
     _ url: String = "http://backend.test/hooks",
-    kinds: Set<WebhookKind> = Set(WebhookKind.allCases),
+    kinds: [WebhookKind] = WebhookKind.allCases,
     prefix: String = "",
     suffix: String = "",
     headers: [String: String] = [:],
     isBatched: Bool = false
-) throws -> WebhookEndpoint {
-    try WebhookEndpoint(
-        url: url,
-        kinds: kinds,
-        channelPrefix: prefix,
-        channelSuffix: suffix,
-        headers: headers,
-        isBatched: isBatched
-    )
+) -> WebhookConfiguration {
+    var endpoint = WebhookConfiguration(url: url)
+    endpoint.events = kinds
+    endpoint.channelPrefix = prefix
+    endpoint.channelSuffix = suffix
+    endpoint.headers = headers
+    endpoint.isBatching = isBatched
+    return endpoint
 }
 
-func app(_ id: AppID = appID, endpoints: [WebhookEndpoint]) -> WebhookApp {
+func app(_ id: AppID = appID, endpoints: [WebhookConfiguration]) -> WebhookApp {
     WebhookApp(id: id, key: "key-\(id)", secret: AppSecret("secret-\(id)"), endpoints: endpoints)
 }
