@@ -183,9 +183,10 @@ extension WebhookQueue {
         // Reading alone does not wait for other processes.
         if changes.isEmpty { return try database.access { try findings($0, isOpened: isOpened) } }
         return try database.write { connection in
-            for delivery in changes.deliveries.values { try delivery.insert(into: connection) }
+            let insertion = try connection.prepare(Delivery.insertion)
+            for delivery in changes.deliveries.values { try insertion.run(delivery.row) }
             for table in ["deliveries", "dead_letters"] {
-                for id in changes.removed { try delete(id, from: table, connection) }
+                try delete(changes.removed, from: table, connection)
             }
             for letter in changes.deadLetters { try letter.insert(into: connection) }
             if !changes.deadLetters.isEmpty {
@@ -250,15 +251,17 @@ extension WebhookQueue {
                 damaged.append(row.integer("id"))
             }
         }
-        for id in damaged { try delete(id, from: table, connection) }
+        try delete(damaged, from: table, connection)
         return (values, damaged.count)
     }
 
     private func delete(
-        _ id: Int64,
+        _ ids: some Collection<Int64>,
         from table: String,
         _ connection: SQLiteConnection
     ) throws(SQLiteError) {
-        try connection.execute("DELETE FROM \(table) WHERE id = ?", [.integer(id)])
+        guard !ids.isEmpty else { return }
+        let deletion = try connection.prepare("DELETE FROM \(table) WHERE id = ?")
+        for id in ids { try deletion.run([.integer(id)]) }
     }
 }

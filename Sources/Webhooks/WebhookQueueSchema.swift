@@ -162,13 +162,11 @@ extension Delivery {
         return Int64(sum.value)
     }
 
-    /// Writes a row of `deliveries`.
-    func insert(into connection: SQLiteConnection) throws(SQLiteError) {
-        try connection.execute(
-            "INSERT OR REPLACE INTO deliveries VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            columns + [.integer(checksum())]
-        )
-    }
+    /// The statement that writes a row of `deliveries`.
+    static let insertion = "INSERT OR REPLACE INTO deliveries VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+
+    /// The row's values.
+    var row: [SQLiteValue] { columns + [.integer(checksum())] }
 }
 
 extension DeadLetter {
