@@ -215,13 +215,7 @@ extension SharedChannels {
         var hasGap = false
         reply.forEach { entry in
             guard !hasGap else { return }
-            let isLeftOut =
-                continuation.position == known && context.faults.contains(.skipsFirstMissed)
             let step = continuation.advance(to: entry)
-            guard !isLeftOut else {
-                remote.position = continuation.position
-                return
-            }
             hasGap = !deliver(entry, step, at: continuation.position, on: remote)
         }
         // Messages after the last entry may be lost.

@@ -74,9 +74,7 @@ final class ChannelMembers {
         case .newMember:
             context.notify(.members, on: remote.address, .memberAdded(member.id))
             remote.announced.insert(member.id)
-            let isAnnounced =
-                remote.members.contains(member.id) || context.faults.contains(.grantsBeforeArrival)
-            if isAnnounced { grantJoined(member.id, remote) }
+            if remote.members.contains(member.id) { grantJoined(member.id, remote) }
         case .knownMember:
             remote.members.add(member)
             grantJoined(member.id, remote)

@@ -64,8 +64,6 @@ extension ClusterStore {
                 delegate: self
             )
         }
-        var sentinels = sentinels
-        if context.faults.contains(.keepsAnswers) { sentinels.answerLifetime = .seconds(1 << 30) }
         return SentinelWatch(sentinels, on: context.reactor, delegate: self) { [self] index, peer in
             dialed(.sentinel(index), by: dialer) { descriptor throws(SystemError) in
                 try .adopt(

@@ -171,18 +171,12 @@ struct ClusterOutbox {
 
     /// Sends the messages of channels without earlier unanswered messages to their current streams.
     ///
-    /// - Parameters:
-    ///   - isReordered: Injected fault: whether refused messages are sent in another order.
-    ///   - isUnanswered: Whether a message of a channel is unanswered.
-    mutating func sendReopened(
-        isReordered: Bool = false,
-        isUnanswered: (ChannelAddress) -> Bool
-    ) {
+    /// - Parameter isUnanswered: Whether a message of a channel is unanswered.
+    mutating func sendReopened(isUnanswered: (ChannelAddress) -> Bool) {
         for (address, messages) in reopening
         where !isUnanswered(address) && !contains(address) {
             reopening[address] = nil
-            let stale = isReordered ? messages.stale.reversed() : messages.stale
-            for message in stale + messages.waiting { enqueue(message.reopened) }
+            for message in messages.stale + messages.waiting { enqueue(message.reopened) }
         }
     }
 

@@ -109,9 +109,6 @@ final class Heartbeats {
         partitions[index].lastTime = heartbeat.time
         reaper.reap(heartbeat.dead, in: index)
         leader.setLeads(heartbeat.leads, in: index)
-        guard !heartbeat.isRegistered,
-            !partitions.context.faults.contains(.ignoresFence)
-        else { return }
-        channels.takenForDead(in: index)
+        if !heartbeat.isRegistered { channels.takenForDead(in: index) }
     }
 }

@@ -67,16 +67,11 @@ final class NodeRegistration {
             store.send(["CLIENT", "KILL", "ID", "\(id)"], to: nil, as: UnawaitedCall())
         }
         (store.lastRun, store.lastClientID) = (server.runID, server.clientID)
-        let former = store.identity
-        let forgetsFailovers = context.faults.contains(.forgetsFailovers)
         store.identity = ServerIdentity(
             server,
             connection: "\(settings.node)/\(context.shard)/\(server.clientID)",
-            configurationEpoch: forgetsFailovers ? 0 : store.primary?.configurationEpoch ?? 0
+            configurationEpoch: store.primary?.configurationEpoch ?? 0
         )
-        if context.faults.contains(.keepsEpochs), let former { store.identity = former }
-        let ignoresEpochs = context.faults.contains(.ignoresEpochs)
-        if ignoresEpochs { store.identity = ServerIdentity(run: "always the same") }
         store.unregistered = Set(store.partitions)
         if store.refusesSubscriptions, let index = store.partitions.first {
             // An unused pub/sub channel, to find out whether the server accepts subscriptions now.
@@ -84,8 +79,7 @@ final class NodeRegistration {
             partitions.subscribe(to: ["\(topic)"], in: index)
         }
         for index in store.partitions {
-            let isKnown = isSameRun || ignoresEpochs
-            register(index, at: store, known: isKnown ? 0 : partitions[index].newestKnown)
+            register(index, at: store, known: isSameRun ? 0 : partitions[index].newestKnown)
         }
         if claimsNumber(at: store) {
             claimNumber(at: store)

@@ -137,11 +137,9 @@ final class PartitionLeader {
         }
         leadership.droppedCount = work.droppedCount
         leadership.waitingCount = Int(work.waitingCount)
-        let isForgotten =
-            leadership.lastWebhook == nil && context.faults.contains(.forgetsWebhooks)
         leadership.lastWebhook = work.webhooks.last?.id ?? leadership.lastWebhook
         leaderships[index] = leadership
-        if !isForgotten { send(work.webhooks, of: index) }
+        send(work.webhooks, of: index)
         let hasMore = work.items.count == Self.fullCount || work.webhooks.count == Self.fullCount
         guard !work.items.isEmpty else {
             if hasMore { askTimers(of: index) }

@@ -75,10 +75,6 @@ extension ClusterPublisher {
             }
             guard isSent else { return giveUp(messages) }
         }
-        // Injected fault: any server answers a PING.
-        if context.faults.contains(.trustsPublish) {
-            return store.send(["PING"], to: nil, as: last)
-        }
         return changeCounters(of: indices, in: store, as: last) || giveUp(messages)
     }
 

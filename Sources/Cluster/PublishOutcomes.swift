@@ -28,8 +28,7 @@ extension ClusterPublisher {
             for message in messages.dropFirst(index) { refuse(message, .unanswered) }
         }
         if store.outbox.isReopening {
-            let isReordered = context.faults.contains(.reordersStale)
-            store.outbox.sendReopened(isReordered: isReordered) { store.isUnanswered($0) }
+            store.outbox.sendReopened { store.isUnanswered($0) }
         }
     }
 

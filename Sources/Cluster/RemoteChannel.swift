@@ -64,8 +64,6 @@ final class RemoteChannel {
     var announced: Set<UserID> = []
     /// Whether Redis has refused to detach the node, because one of its users was still a member.
     var isDetachRefused = false
-    /// Injected fault: messages that were published before the reply to `attach`.
-    var early: [ChannelAnnouncement] = []
     /// Whether waiting subscriptions are being granted, because Redis has just answered.
     var isGranting = false
     /// Whether the next turns grant others; see ``SharedChannels/granting``.

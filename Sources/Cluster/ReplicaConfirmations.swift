@@ -81,9 +81,6 @@ final class ReplicaConfirmations {
 
     /// Adds a message that the primary has executed.
     func append(_ message: OutgoingMessage, _ outcome: PublishOutcome) {
-        guard !store.context.faults.contains(.trustsPrimary) else {
-            return store.delegate.finish(message, outcome)
-        }
         executed.append(Executed(message: message, outcome: outcome))
     }
 

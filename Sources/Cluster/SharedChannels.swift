@@ -61,7 +61,6 @@ final class SharedChannels {
         // Messages published before the node knows the channel's position are part of what it will read. Messages read
         // after the list of members do not describe members.
         guard remote.isCurrent || remote.isCatchingUp && announcement.content.isOfMembers else {
-            if context.faults.contains(.deliversEarly) { remote.early.append(announcement) }
             return
         }
         switch announcement.content {
@@ -74,14 +73,6 @@ final class SharedChannels {
         case .memberAdded(let user, let info):
             members.memberCame(Member(id: UserID(user), info: info.isEmpty ? nil : info), remote)
         case .memberRemoved(let user): members.memberLeft(UserID(user), remote)
-        }
-    }
-
-    /// Injected fault: delivers messages that are already part of what subscriptions have begun with.
-    func deliverEarly(on remote: RemoteChannel) {
-        for announcement in exchange(&remote.early, with: []) {
-            guard let envelope = announcement.content.envelope else { continue }
-            delivery.deliver(envelope, announcement, on: remote)
         }
     }
 

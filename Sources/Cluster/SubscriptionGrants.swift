@@ -174,7 +174,6 @@ extension SharedChannels {
             granted.append(subscription)
         }
         grant(granted, on: remote)
-        deliverEarly(on: remote)
         if !remote.waiting.isEmpty {
             // The count is announced once to all of them.
             guard granted.count < countMax else { return grantLater(on: remote) }

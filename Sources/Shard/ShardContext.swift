@@ -32,9 +32,6 @@ package final class ShardContext {
     // SAFETY: a shard closes all streams before it ends, so no connection outlives it.
     @exclusivity(unchecked) private unowned(unsafe) var delegate: (any ConnectionDelegate)?
 
-    /// The bugs that a simulation injects.
-    package var faults: InjectedFaults = []
-
     /// The names of clients' libraries.
     @exclusivity(unchecked) package var clientNames = ClientNames()
 

@@ -13,7 +13,7 @@ extension World {
     func read(_ client: ClientModel, _ limit: Int) throws -> Int {
         guard !client.isStalled, !client.isGone else { return 0 }
         let (count, frames) = try client.transport.read(limit)
-        for frame in frames {
+        for frame in frames where variant?.loses(frame) != true {
             trace.record { "    \(client.name) sees \(frame)" }
             try client.receive(frame)
         }
@@ -43,9 +43,12 @@ extension World {
         }
         if variant == .countedMembership { broker.countEverything(from: shard) }
         broker.turn(shard)
-        guard variant == .earlyAnswer else { return }
         for receiver in 0..<schedule.shardCount where receiver != shard {
-            broker.acknowledgeEarly(from: shard, to: receiver)
+            switch variant {
+            case .earlyAnswer: broker.acknowledgeEarly(from: shard, to: receiver)
+            case .vacantUncounted: broker.loseVacant(from: shard, to: receiver)
+            default: break
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-import Shard
+import PusherProtocol
 import TestRandom
 
 /// A broker with an injected bug, for testing that the simulation detects it.
@@ -51,9 +51,9 @@ package enum Variant: String, CaseIterable, Sendable {
     case grantBehindDelivery
     /// A client gets live events ahead of the replay of its grant.
     case seatedBeforeReplay
-    /// The stream of a channel without subscribers does not count the channel's events.
+    /// The stream of a channel without subscribers does not count the events of other shards.
     case vacantUncounted
-    /// A client that tracks a channel does not get the number of a live event that excludes it.
+    /// A client that tracks a channel does not get the number of an event that excludes it.
     case withheldNumber
     /// A channel keeps one message more than its limit.
     case oneMessageMore
@@ -96,13 +96,10 @@ package enum Variant: String, CaseIterable, Sendable {
         }
     }
 
-    /// The bug that a shard has by itself.
-    var faults: InjectedFaults {
-        switch self {
-        case .vacantUncounted: .skipsVacantStreams
-        case .withheldNumber: .withholdsNumbers
-        default: []
-        }
+    /// Whether a frame does not reach its client.
+    func loses(_ frame: SimulatedClient.ReceivedFrame) -> Bool {
+        guard case .message(.position(_, _?, nil)) = frame else { return false }
+        return self == .withheldNumber
     }
 
     /// Applies the bug to messages in transit.

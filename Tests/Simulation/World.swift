@@ -80,8 +80,7 @@ final class World {
             configuration,
             clocks: clocks,
             random: { environment.random.next() },
-            batchLengthMax: variant == .unboundedFanOut ? .max : nil,
-            faults: variant?.faults ?? []
+            batchLengthMax: variant == .unboundedFanOut ? .max : nil
         )
         emptySizes = broker.tableSizes()
     }

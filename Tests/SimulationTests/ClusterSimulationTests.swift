@@ -91,8 +91,8 @@ import Testing
 
     /// The seeds that detect the bugs that few seeds do.
     private static let seeds: [ClusterVariant: UInt64] = [
-        .demotedPublish: 18, .staleReordered: 24, .epochIgnored: 27, .pausedNotFenced: 33,
-        .failoverForgotten: 35,
+        .demotedPublish: 18, .staleReordered: 24, .epochIgnored: 27, .tailTrusted: 27,
+        .pausedNotFenced: 33, .failoverForgotten: 35,
     ]
 
     @Test(

@@ -44,7 +44,6 @@ final class LocalChannels: ChannelAuthority {
                 now: now
             )
         }
-        guard !context.faults.contains(.skipsVacantStreams) else { return .publish(stream: nil) }
         var vacant = ChannelHome(on: context.shard)
         return vacant.decide(on: event, at: address, of: app, sharing: &channels.state, now: now)
     }

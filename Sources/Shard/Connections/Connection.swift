@@ -256,8 +256,7 @@ package final class Connection {
         on channel: ChannelName,
         receiptOf key: IdempotencyKey?
     ) -> [UInt8] {
-        let isTold = !context.faults.contains(.withholdsNumbers)
-        let serial = isTold && message.serial != 0 && session.tracks(channel) ? message.serial : nil
+        let serial = message.serial != 0 && session.tracks(channel) ? message.serial : nil
         guard serial != nil || key != nil else { return [] }
         return transport.encode(.position(channel: channel.text, serial: serial, key: key?.text))
     }

@@ -51,9 +51,6 @@ extension Connection {
         on channel: ChannelName
     ) {
         guard !messages.isEmpty else { return }
-        if context.faults.contains(.marksReplays) {
-            session.replay(upTo: serial + UInt64(messages.count), of: channel, length: 0)
-        }
         var (serial, length) = (serial, 0)
         var lengthLeft = session.replayLengthLeft
         for message in messages {

@@ -153,7 +153,7 @@ final class Confirmations: TimerTarget {
         let channel = walk.channel
         // It may have left meanwhile.
         guard channel.confirming[connection.socketID] === connection,
-            let handed = connection.handOver(mark(of: connection, on: channel), on: channel.name)
+            let handed = connection.handOver(channel.mark(of: connection), on: channel.name)
         else { return }
         if handed < channel.lastSerial { walk.isBehind = true }
         if connection.hasUnasked { connections[connection.socketID] = connection }
@@ -161,15 +161,7 @@ final class Confirmations: TimerTarget {
 
     /// Records how far the messages of all channels of a client were handed over, right before a ping.
     private func noteMarks(of connection: Connection) {
-        connection.handOver { [unowned self] in
-            channelAt($0).map { mark(of: connection, on: $0) }
-        }
-    }
-
-    /// How far a channel's messages were handed over to a client.
-    private func mark(of connection: Connection, on channel: Channel) -> UInt64 {
-        context.faults.contains(.marksWaiting)
-            ? channel.lastSerial : channel.mark(of: connection)
+        connection.handOver { [unowned self] in channelAt($0)?.mark(of: connection) }
     }
 
     private func end(_ walk: Walk) {

@@ -6,6 +6,7 @@ import FanfareServer
 import Gateway
 import HTTPServer
 package import Net
+import PusherProtocol
 package import Shard
 import Webhooks
 
@@ -47,7 +48,6 @@ package final class SimulatedBroker {
     ///   - cluster: What the shards know of the cluster; `nil` for a broker alone.
     ///   - dialer: What connects a node to Redis; `nil` for a broker alone.
     ///   - confirmationPortions: How many clients with tokens are asked in a turn; `nil` for a choice by `random`.
-    ///   - faults: The bugs of the shards.
     /// - Throws: The failed call: no descriptor or memory is left.
     package init(
         _ configuration: Configuration,
@@ -57,8 +57,7 @@ package final class SimulatedBroker {
         archive: (any MessageArchive)? = nil,
         cluster: ClusterSettings? = nil,
         dialer: (any RedisDialer)? = nil,
-        confirmationPortions: ConfirmationPortions? = nil,
-        faults: InjectedFaults = []
+        confirmationPortions: ConfirmationPortions? = nil
     ) throws(SystemError) {
         let streamSeed = random()
         let portions: ConfirmationPortions =
@@ -91,7 +90,6 @@ package final class SimulatedBroker {
                 ),
                 archive: archive
             )
-            context.faults = faults
             let core = ShardCore(
                 context,
                 random: RandomPool(source: random),
@@ -209,6 +207,20 @@ package final class SimulatedBroker {
         for case .publish(_, _, let receipt) in waiting {
             inboxes[sender].post(.published(number: receipt.number, .accepted))
         }
+    }
+
+    /// Injected fault: acknowledges events on channels without subscribers that do not reach their homes.
+    package func loseVacant(from sender: Int, to receiver: Int) {
+        let waiting = links[sender][receiver].drain()
+        let rest = waiting.filter { message in
+            guard case .publish(let address, let event, let receipt) = message,
+                stages[receiver].core.channels.table[address] == nil,
+                event.key == nil, !event.needsPosition, !address.name.kind.isCache
+            else { return true }
+            inboxes[sender].post(.published(number: receipt.number, .accepted))
+            return false
+        }
+        links[sender][receiver].post(rest, weight: rest.count(where: \.isEvent))
     }
 
     /// Delivers messages from one shard to another, in order.

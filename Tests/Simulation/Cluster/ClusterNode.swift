@@ -61,8 +61,7 @@ final class ClusterNode {
             clocks: Array(repeating: clock, count: shardCount),
             random: { environment.random.next() },
             cluster: cluster,
-            dialer: dialer,
-            faults: variant?.faults ?? []
+            dialer: dialer
         )
         broker.joinCluster()
     }

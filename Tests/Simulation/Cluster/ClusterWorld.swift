@@ -63,7 +63,7 @@ final class ClusterWorld {
             topics: topics,
             time: ClusterScenario.epoch + Int64(environment.milliseconds),
             pushesFollowReply: random.happens(50),
-            edit: variant?.scriptEdit
+            variant: variant
         )
         // Of its own random numbers, so that the runs without Sentinels do not depend on those with.
         var choices = SeededRandom(seed: ~seed)

@@ -23,6 +23,8 @@ final class RedisLink {
     /// Whether nothing gets through to the server, or to the node.
     var isDeaf = false
     var isMute = false
+    /// Injected fault: the Sentinel as it was when the node lost it, which goes on to answer.
+    var former: ModelSentinel?
     private let pipe: Pipe
     private var decoder = CommandDecoder()
 

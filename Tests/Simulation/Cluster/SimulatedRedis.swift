@@ -49,6 +49,8 @@ final class SimulatedRedis {
     /// What servers run in the place of the nodes' scripts, by these' digests.
     private let scripts: [String: ByteString]
     private let topics: [String]
+    /// The injected bug.
+    private var fault: ClusterFault?
     private var processCount = 1
     private var linkCount = 0
     /// Whether a server has lost data that another one had.
@@ -60,11 +62,12 @@ final class SimulatedRedis {
     ///   - topics: The pub/sub channels whose messages are reported.
     ///   - time: The time in milliseconds since 1970.
     ///   - pushesFollowReply: Whether what a connection publishes reaches itself only behind the reply.
-    ///   - edit: A bug in the scripts.
-    init(topics: [String], time: Int64, pushesFollowReply: Bool, edit: ScriptEdit? = nil) {
+    ///   - variant: A bug in the scripts, or in replies.
+    init(topics: [String], time: Int64, pushesFollowReply: Bool, variant: ClusterVariant? = nil) {
         self.topics = topics
         self.pushesFollowReply = pushesFollowReply
-        scripts = SimulatedScripts.edited(by: edit)
+        fault = variant.map(ClusterFault.init)
+        scripts = SimulatedScripts.edited(by: variant?.scriptEdit)
         primary = Self.start(1, on: 1, scripts, topics, time)
         processes = [primary]
         primary.model.pushesFollowReply = pushesFollowReply
@@ -271,9 +274,12 @@ final class SimulatedRedis {
 
     /// Executes a command of a connection.
     func execute(_ command: [ByteString], at process: Process, of link: RedisLink) throws {
+        let forged = fault?.reply(to: command, by: &process.model, of: link)
+        if let forged { return link.enqueue(forged) }
         let outputs = process.model.execute(command, of: link.connection)
         for killed in process.model.takeKilled() { process.links[killed]?.close() }
         try route(outputs, of: process, for: link)
+        for push in fault?.pushes(behind: command, to: link) ?? [] { link.enqueue(push) }
     }
 
     private func route(
@@ -286,8 +292,9 @@ final class SimulatedRedis {
                 let elements = output.value.elements
                 guard elements.count == 3, elements[0].string == "message" else { continue }
                 try published("\(elements[2].string ?? "")", process, link)
-            } else {
-                process.links[output.connection]?.enqueue(output.value)
+            } else if let link = process.links[output.connection] {
+                fault?.note(output.value, to: link)
+                link.enqueue(output.value)
             }
         }
     }

@@ -25,6 +25,10 @@ package struct ScriptEdit: Sendable {
     let line: String
     let replacement: String
 
+    init(_ scripts: String..., replacing line: String, by replacement: String) {
+        (self.scripts, self.line, self.replacement) = (Set(scripts), line, replacement)
+    }
+
     /// The source of a script, with the bug if the script has it.
     func apply(to script: RedisScript) -> [UInt8] {
         guard scripts.contains(script.name) else { return script.source }

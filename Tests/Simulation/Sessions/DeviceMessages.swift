@@ -64,7 +64,8 @@ extension SessionWorld {
             if case .ping(let payload) = frame {
                 connection.transport.answer(payload, mask: Self.mask)
             } else {
-                connection.waiting.append(frame)
+                let place = variant?.place(of: frame, among: connection.waiting)
+                connection.waiting.insert(frame, at: place ?? connection.waiting.count)
             }
         }
         if device.kind == .native { _ = try process(device, .max) }

@@ -30,8 +30,7 @@ extension SessionWorld {
             clocks: clocks,
             random: { environment.random.next() },
             archive: archive,
-            confirmationPortions: variant?.confirmationPortions,
-            faults: variant?.faults ?? []
+            confirmationPortions: variant?.confirmationPortions
         )
         archive.send = { [unowned broker] shard, reply in broker.send(reply, to: shard) }
         return (archive, broker)

@@ -1,3 +1,4 @@
+import PusherProtocol
 import Shard
 
 /// A broker with an injected bug of sessions, for testing that their simulation detects it.
@@ -22,7 +23,7 @@ package enum SessionVariant: String, CaseIterable, Sendable {
     case cursorTooHigh, storedTooHigh
     /// Behind a kill, the sessions that were written are taken for all.
     case crashTakenForStop
-    /// What waits for the next fan-out pass counts as handed over.
+    /// What waits for the next fan-out pass counts as handed over: a ping arrives ahead of the events before it.
     case waitingTakenForHandedOver
     /// What is dropped with the queue of a connection that reads too slowly counts as confirmed.
     case droppedTakenForConfirmed
@@ -34,15 +35,23 @@ package enum SessionVariant: String, CaseIterable, Sendable {
     case oneSessionMore
     /// A client is asked behind a whole replay alone.
     case askedAtTheEndAlone
-    /// The answer to a ping within a replay counts for all of the replay.
+    /// The answer to a ping within a replay counts for all of the replay: the next ping arrives with that one.
     case partTakenForWhole
 
-    /// The bug that a shard has by itself.
-    var faults: InjectedFaults {
+    /// Where a frame joins those that a page has not processed.
+    func place(
+        of frame: SimulatedClient.ReceivedFrame,
+        among waiting: [SimulatedClient.ReceivedFrame]
+    ) -> Int {
+        guard case .message(.ping) = frame else { return waiting.count }
         switch self {
-        case .waitingTakenForHandedOver: .marksWaiting
-        case .partTakenForWhole: .marksReplays
-        default: []
+        case .waitingTakenForHandedOver:
+            let last = waiting.lastIndex { if case .message(.event) = $0 { false } else { true } }
+            return last.map { $0 + 1 } ?? 0
+        case .partTakenForWhole:
+            let first = waiting.firstIndex { if case .message(.ping) = $0 { true } else { false } }
+            return first ?? waiting.count
+        default: return waiting.count
         }
     }
 
@@ -56,9 +65,9 @@ package enum SessionVariant: String, CaseIterable, Sendable {
         switch self {
         case .unknownTakenForNew: [.recovery, .answers]
         // A grant's cached event and its ping are one send.
-        case .confirmedAtWriting: [.recovery, .cache]
+        case .confirmedAtWriting, .waitingTakenForHandedOver: [.recovery, .cache]
         case .confirmedByPongFrames, .evictionUntold, .owedGapForgotten,
-            .cursorTooHigh, .storedTooHigh, .crashTakenForStop, .waitingTakenForHandedOver,
+            .cursorTooHigh, .storedTooHigh, .crashTakenForStop,
             .droppedTakenForConfirmed, .unknownToldOnce, .partTakenForWhole:
             [.recovery]
         case .askedAtTheEndAlone: [.progress]

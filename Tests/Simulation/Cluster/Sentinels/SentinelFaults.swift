@@ -240,7 +240,13 @@ extension ClusterWorld {
     private func lose(_ links: [RedisLink]) {
         let isSilent = random.happens(50)
         for link in links {
-            if isSilent { (link.isDeaf, link.isMute) = (true, true) } else { link.close() }
+            if variant == .answersKept, case .sentinel(let sentinel) = link.end {
+                link.former = sentinel.model
+            } else if isSilent {
+                (link.isDeaf, link.isMute) = (true, true)
+            } else {
+                link.close()
+            }
         }
     }
 
@@ -249,6 +255,7 @@ extension ClusterWorld {
         for sentinel in sentinels?.sentinels ?? [] {
             (sentinel.isAlone, sentinel.isAway) = (false, false)
             sentinel.unreachedServers = []
+            for link in sentinel.orderedLinks { link.former = nil }
         }
         for node in nodes { node.dialer.unreachedSentinels = [] }
         redis.restartEnded(at: unixMilliseconds)

@@ -64,7 +64,9 @@ final class SimulatedSentinel {
         promoted = nil
         let address = SimulatedRedis.address(of: server)
         let outputs = model.switchPrimary(Self.name, to: address, epoch: epoch)
-        for output in outputs where !isSilent { links[output.connection]?.enqueue(output.value) }
+        for output in outputs where !isSilent && links[output.connection]?.former == nil {
+            links[output.connection]?.enqueue(output.value)
+        }
     }
 
     // MARK: - Connections
@@ -74,7 +76,8 @@ final class SimulatedSentinel {
 
     /// The connections over which an announcement arrives.
     var hearing: [RedisLink] {
-        model.subscribers.compactMap { links[$0] }.filter { !$0.isDeaf && !$0.isMute }
+        model.subscribers.compactMap { links[$0] }
+            .filter { !$0.isDeaf && !$0.isMute && $0.former == nil }
     }
 
     func accept(_ pipe: Pipe, node: Int, shard: Int) {
@@ -96,7 +99,8 @@ final class SimulatedSentinel {
 
     /// Executes a command of a connection.
     func execute(_ command: [ByteString], of link: RedisLink, at time: Int64) {
-        for output in model.execute(command, of: link.connection, at: time) {
+        let kept = link.former?.execute(command, of: link.connection, at: time)
+        for output in kept ?? model.execute(command, of: link.connection, at: time) {
             links[output.connection]?.enqueue(output.value)
         }
     }
