@@ -65,3 +65,17 @@ enum ConnectionBudget {
         return numbers[1] - numbers[0] + 1
     }
 }
+
+extension Row {
+    /// The number of connections with compression; no row if none was offered.
+    static func deflate(_ ramp: ConnectionRamp, of target: TargetServer) -> [Self] {
+        guard target.offersDeflate else { return [] }
+        return [
+            .row(
+                "deflate granted to",
+                "\(grouped(ramp.deflateCount)) of \(grouped(ramp.count))",
+                ("deflate_granted", .integer(ramp.deflateCount))
+            )
+        ]
+    }
+}

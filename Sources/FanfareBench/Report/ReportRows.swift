@@ -140,18 +140,6 @@ extension Row {
         guard let bytes = server?.memory() else { return [] }
         return [.row("server memory", mebibytes(bytes), ("server_memory_bytes", .integer(bytes)))]
     }
-
-    /// The number of connections with compression; no row if none was offered.
-    static func deflate(_ ramp: ConnectionRamp, of target: TargetServer) -> [Self] {
-        guard target.offersDeflate else { return [] }
-        return [
-            .row(
-                "deflate granted to",
-                "\(grouped(ramp.deflateCount)) of \(grouped(ramp.count))",
-                ("deflate_granted", .integer(ramp.deflateCount))
-            )
-        ]
-    }
 }
 
 /// A ratio that may be unknown.
