@@ -8,7 +8,7 @@ import Testing
         arguments: [("docs/proof/protocol.md", 100), ("docs/proof/security.md", 40)]
     )
     func nameTheirTests(page: String, leastCount: Int) throws {
-        let tests = try Self.tests()
+        let tests = try Self.tests.get()
         let rules = Self.rules(in: try Self.text(of: page))
         #expect(rules.count > leastCount)
         for rule in rules {
@@ -97,16 +97,18 @@ import Testing
     // MARK: - The tests
 
     /// All tests: the suite or module, a dot, and the function.
-    private static func tests() throws -> Set<String> {
+    private static let tests = Result { try findTests() }
+
+    private static func findTests() throws -> Set<String> {
         let folder = ProgramsTests.root.appending(path: "Tests")
         var tests: Set<String> = []
         for path in try FileManager.default.subpathsOfDirectory(atPath: folder.path) {
             if path.hasSuffix(".swift") {
-                tests.formUnion(self.tests(inSwift: try text(of: "Tests/" + path)))
+                tests.formUnion(Self.tests(inSwift: try text(of: "Tests/" + path)))
             } else if path.hasSuffix(".py") {
                 let module = String(path.split(separator: "/").last?.dropLast(3) ?? "")
                 tests.formUnion(
-                    self.tests(inPython: try text(of: "Tests/" + path), module: module)
+                    Self.tests(inPython: try text(of: "Tests/" + path), module: module)
                 )
             }
         }
@@ -119,10 +121,15 @@ import Testing
         var suite = ""
         var isTest = false
         for line in text.split(separator: "\n") {
-            if let match = line.firstMatch(of: /^(?:@Suite.* |\) )?struct (\w+)/) {
+            // An expression takes long in a build to debug, so most lines are not searched.
+            if let first = line.utf8.first, "s@)".utf8.contains(first),
+                let match = line.firstMatch(of: /^(?:@Suite.* |\) )?struct (\w+)/)
+            {
                 suite = String(match.1)
             }
-            if line.contains("@Test") { isTest = true }
+            if line.utf8.drop(while: { $0 == UInt8(ascii: " ") }).starts(with: "@Test".utf8) {
+                isTest = true
+            }
             if isTest, let match = line.firstMatch(of: /\bfunc (\w+)/) {
                 tests.insert("\(suite).\(match.1)")
                 isTest = false
