@@ -39,7 +39,7 @@ package final class ArchiveFile {
 
     let connection: SQLiteConnection
     let settings: Settings
-    let statements: Statements
+    let statements: ArchiveStatements
     private let mark: ArchiveMark
     /// The files that SQLite has opened: the database and its log.
     private var places: [FileIdentity?] = []
@@ -87,7 +87,7 @@ package final class ArchiveFile {
             try Self.check(connection)
             try Self.prepareTables(connection, mark)
             try Self.fillSeeds(connection)
-            statements = try Statements(connection)
+            statements = try ArchiveStatements(connection)
             sessionByteCount = try SessionRows(connection: connection).byteCount()
             try begin()
         } catch {

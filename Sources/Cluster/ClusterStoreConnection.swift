@@ -93,4 +93,13 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
         if primary != self.primary { connection?.close() }
         if primary != nil { connect() }
     }
+
+    /// Whether the server was certainly not a replica of one that had a slot until then, whose last writes it may lack.
+    ///
+    /// A promoted server knows an earlier replication history; one that had slots at the time was a primary itself.
+    func hasFollowedNone(before time: MonotonicTime) -> Bool {
+        guard let identity, !identity.replication.isEmpty else { return false }
+        let hadSlots = !partitions.isEmpty && openSince.map { $0 < time } ?? false
+        return identity.formerReplication.isEmpty || hadSlots
+    }
 }

@@ -217,14 +217,3 @@ extension PartitionMoves: PartitionArrivals {
         if !hasMoved { transit.transit?.target = nil }
     }
 }
-
-extension ClusterStore {
-    /// Whether the server was certainly not a replica of one that had a slot until then, whose last writes it may lack.
-    ///
-    /// A promoted server knows an earlier replication history; one that had slots at the time was a primary itself.
-    fileprivate func hasFollowedNone(before time: MonotonicTime) -> Bool {
-        guard let identity, !identity.replication.isEmpty else { return false }
-        let hadSlots = !partitions.isEmpty && openSince.map { $0 < time } ?? false
-        return identity.formerReplication.isEmpty || hadSlots
-    }
-}

@@ -24,17 +24,3 @@ package struct RetainedSizes: Sendable {
         return merged
     }
 }
-
-extension Streams {
-    /// The amount that the streams keep.
-    package var retainedSizes: RetainedSizes {
-        var sizes = RetainedSizes()
-        sizes.countedByteCount = byteCount
-        for stream in streams.compactMap(\.self) {
-            sizes.byteCount += stream.retainedByteCount
-            sizes.channelMessages = max(sizes.channelMessages, stream.retainedCount)
-            sizes.channelBytes = max(sizes.channelBytes, stream.retainedByteCount)
-        }
-        return sizes
-    }
-}

@@ -3,6 +3,17 @@ import Primitives
 /// The streams of one app and one `ageMax` that kept messages, by second, so that the oldest messages are found at
 /// once.
 struct RetentionQueue: Sendable {
+    /// One app, and the time for which its messages are kept.
+    struct Key: Hashable {
+        let app: Int
+        let ageMax: Int
+
+        init(_ rule: SharedRule) {
+            app = rule.app
+            ageMax = rule.ring.ageMax
+        }
+    }
+
     /// The streams that kept a message within one second.
     struct Second: Sendable {
         let second: Int64
@@ -25,17 +36,4 @@ struct RetentionQueue: Sendable {
 
     /// Removes the oldest second.
     mutating func removeFirst() { seconds.removeFirst() }
-}
-
-extension Streams {
-    /// The streams of one app whose messages are kept for the same time.
-    struct QueueKey: Hashable {
-        let app: Int
-        let ageMax: Int
-
-        init(_ rule: SharedRule) {
-            app = rule.app
-            ageMax = rule.ring.ageMax
-        }
-    }
 }

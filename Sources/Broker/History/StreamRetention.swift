@@ -45,7 +45,7 @@ extension Streams {
         return true
     }
 
-    private mutating func removeFirst(of key: QueueKey) {
+    private mutating func removeFirst(of key: RetentionQueue.Key) {
         queues[key]?.removeFirst()
         if queues[key]?.first == nil { queues[key] = nil }
     }
@@ -147,8 +147,8 @@ extension Streams {
     }
 
     /// Queues the messages of a stream again if its maximum age was changed meanwhile.
-    private mutating func keepTrack(of index: Int, after former: QueueKey) {
-        let key = QueueKey(self[index].sharedRule)
+    private mutating func keepTrack(of index: Int, after former: RetentionQueue.Key) {
+        let key = RetentionQueue.Key(self[index].sharedRule)
         guard key != former, let time = self[index].oldestTime else { return }
         queues[key, default: RetentionQueue()].append(index, second: time / 1_000)
     }
@@ -182,5 +182,17 @@ extension Streams {
         apps[app].vacantCount -= 1
         forget(index)
         return true
+    }
+
+    /// The amount that the streams keep.
+    package var retainedSizes: RetainedSizes {
+        var sizes = RetainedSizes()
+        sizes.countedByteCount = byteCount
+        for stream in streams.compactMap(\.self) {
+            sizes.byteCount += stream.retainedByteCount
+            sizes.channelMessages = max(sizes.channelMessages, stream.retainedCount)
+            sizes.channelBytes = max(sizes.channelBytes, stream.retainedByteCount)
+        }
+        return sizes
     }
 }

@@ -20,7 +20,7 @@ public struct Streams: ~Copyable, Sendable {
     var apps: [AppState] = []
     private var appIndices: [AppID: Int] = [:]
     /// The streams with kept messages, by age.
-    var queues: [QueueKey: RetentionQueue] = [:]
+    var queues: [RetentionQueue.Key: RetentionQueue] = [:]
     var random: SplitMix64
     /// The number of shards, which divide the budgets among themselves.
     let shardCount: Int
@@ -188,7 +188,10 @@ public struct Streams: ~Copyable, Sendable {
         if dropped.byBytes > 0 { counts.count(.channelBytes, dropped.byBytes) }
         let rule = self[index].sharedRule
         if isFirst {
-            queues[QueueKey(rule), default: RetentionQueue()].append(index, second: second)
+            queues[RetentionQueue.Key(rule), default: RetentionQueue()].append(
+                index,
+                second: second
+            )
         }
         return shrink(rule.app)
     }

@@ -100,27 +100,3 @@ extension StreamGroup {
         stream.sendOrQueue(isWhole ? batch.bytes : batch.part(for: stream, from: 0))
     }
 }
-
-extension Reactor {
-    /// Runs the passes of groups with frames, within this turn's budget, in the order of their first frames.
-    ///
-    /// A group whose pass takes several turns comes after the groups that begin in this turn. So a long pass of one
-    /// channel does not delay the events of others by another turn.
-    func runFanOutPasses() {
-        var budget = FanOutBudget()
-        if let first = dirtyGroups.first, first.cursor > 0, dirtyGroups.count > 1 {
-            dirtyGroups.removeFirst()
-            dirtyGroups.append(first)
-        }
-        var next = 0
-        // Groups appended in this loop wait for the next turn.
-        let end = dirtyGroups.count
-        while !budget.isExhausted && next < end {
-            let group = dirtyGroups[next]
-            next += 1
-            // A group with members left goes to the end of the list.
-            if !group.runPass(&budget) { dirtyGroups.append(group) }
-        }
-        dirtyGroups.removeFirst(next)
-    }
-}

@@ -79,4 +79,50 @@ extension Reactor {
         } while served < backlogs.count && !isDrainingLong
         backlogs.removeFirst(served)
     }
+
+    /// Runs the passes of groups with frames, within this turn's budget, in the order of their first frames.
+    ///
+    /// A group whose pass takes several turns comes after the groups that begin in this turn. So a long pass of one
+    /// channel does not delay the events of others by another turn.
+    func runFanOutPasses() {
+        var budget = FanOutBudget()
+        if let first = dirtyGroups.first, first.cursor > 0, dirtyGroups.count > 1 {
+            dirtyGroups.removeFirst()
+            dirtyGroups.append(first)
+        }
+        var next = 0
+        // Groups appended in this loop wait for the next turn.
+        let end = dirtyGroups.count
+        while !budget.isExhausted && next < end {
+            let group = dirtyGroups[next]
+            next += 1
+            // A group with members left goes to the end of the list.
+            if !group.runPass(&budget) { dirtyGroups.append(group) }
+        }
+        dirtyGroups.removeFirst(next)
+    }
+
+    /// The budget of all streams' queues together.
+    public var queueBudget: MemoryBudget { ledger.total }
+
+    /// Closes the connections with the longest queues until every budget over its threshold is below 7/8.
+    func enforceMemoryBudgets() {
+        for budget in ledger.takeOverLimit() {
+            var streams = streams.compactMap { stream -> Stream? in
+                guard let stream, stream.isOpen,
+                    case .queue(let queue) = stream.pendingOutput, queue.isCounted,
+                    budget === ledger.total || queue.budget === budget
+                else { return nil }
+                return stream
+            }
+            streams.sort { $0.queuedByteCount > $1.queuedByteCount }
+            for stream in streams where budget.exceedsTarget {
+                stream.currentDelegate.streamExceededBudget(stream, budget)
+                if stream.isOpen {
+                    stream.end(with: .memoryBudgetExceeded(limit: budget.byteCountMax))
+                }
+            }
+            budget.raiseThreshold()
+        }
+    }
 }

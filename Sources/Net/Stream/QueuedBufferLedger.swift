@@ -133,29 +133,3 @@ extension Stream {
         updateLag()
     }
 }
-
-extension Reactor {
-    /// The budget of all streams' queues together.
-    public var queueBudget: MemoryBudget { ledger.total }
-
-    /// Closes the connections with the longest queues until every budget over its threshold is below 7/8.
-    func enforceMemoryBudgets() {
-        for budget in ledger.takeOverLimit() {
-            var streams = streams.compactMap { stream -> Stream? in
-                guard let stream, stream.isOpen,
-                    case .queue(let queue) = stream.pendingOutput, queue.isCounted,
-                    budget === ledger.total || queue.budget === budget
-                else { return nil }
-                return stream
-            }
-            streams.sort { $0.queuedByteCount > $1.queuedByteCount }
-            for stream in streams where budget.exceedsTarget {
-                stream.currentDelegate.streamExceededBudget(stream, budget)
-                if stream.isOpen {
-                    stream.end(with: .memoryBudgetExceeded(limit: budget.byteCountMax))
-                }
-            }
-            budget.raiseThreshold()
-        }
-    }
-}
