@@ -66,12 +66,8 @@ public struct ConnectionRecords: Sendable {
         return identify(socketID).map { ConnectionRecord(identity: $0, recorded: recorded) }
     }
 
-    /// All records, those of open connections first.
-    public func all(_ identify: Identify) -> [ConnectionRecord] {
-        open.compactMap { socketID, recorded in
-            identify(socketID).map { ConnectionRecord(identity: $0, recorded: recorded) }
-        } + closed
-    }
+    /// The connections that are recorded, the open ones first.
+    public var socketIDs: [SocketID] { Array(open.keys) + closed.map(\.identity.socketID) }
 
     // MARK: - Events
 
@@ -122,8 +118,8 @@ public struct ConnectionRecords: Sendable {
 
     /// Records that a client has got everything up to a position, in the stream's own ID, on this connection.
     ///
-    /// `app` is that of whoever confirms it: a record of another app stays as it is. The successor is the connection on
-    /// which the client continues, if it does.
+    /// `app` is that of whoever confirms it, and `appOf` returns that of an open connection: a record of another app
+    /// stays as it is. The successor is the connection on which the client continues, if it does.
     public mutating func confirm(
         _ position: ChannelPosition,
         on channel: ChannelName,
@@ -131,12 +127,12 @@ public struct ConnectionRecords: Sendable {
         app: AppID,
         successor: SocketID? = nil,
         at now: Int64,
-        _ identify: Identify
+        appOf: (SocketID) -> AppID?
     ) {
         if let index = closedIndices[socketID] {
             guard closed[index].identity.app == app else { return }
             closed[index].recorded.confirm(position, on: channel, successor: successor, at: now)
-        } else if let place = open.index(forKey: socketID), identify(socketID)?.app == app {
+        } else if let place = open.index(forKey: socketID), appOf(socketID) == app {
             open.values[place].confirm(position, on: channel, successor: successor, at: now)
         }
     }

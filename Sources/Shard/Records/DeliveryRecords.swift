@@ -41,8 +41,8 @@ final class DeliveryRecords {
         records.record(of: socketID, identity(of:))
     }
 
-    /// All records, those of open connections first.
-    var all: [ConnectionRecord] { records.all(identity(of:)) }
+    /// The connections that are recorded, the open ones first.
+    var socketIDs: [SocketID] { records.socketIDs }
 
     private func identity(of socketID: SocketID) -> ConnectionRecord.Identity? {
         connections[socketID].map { identity(of: $0, as: $0.user) }
@@ -130,7 +130,8 @@ final class DeliveryRecords {
 
     /// Records the end of a connection, before its subscriptions end.
     ///
-    /// `user` is the one that the client had signed in as. `lastSerial` returns the last serial of a channel that this shard has sent.
+    /// `user` is the one that the client had signed in as. `lastSerial` returns the last serial of a channel that this
+    /// shard has sent.
     func closed(
         _ connection: Connection,
         as user: UserID?,
@@ -170,9 +171,8 @@ final class DeliveryRecords {
             of: socketID,
             app: address.app,
             successor: successor,
-            at: context.milliseconds,
-            identity(of:)
-        )
+            at: context.milliseconds
+        ) { connections[$0]?.app.id }
     }
 
     /// Records what the client of a session token has confirmed.

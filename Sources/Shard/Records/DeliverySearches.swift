@@ -16,7 +16,8 @@ package final class DeliverySearches {
         let search: DeliverySearch
         let id: QueryID
         let asker: Int
-        let records: [ConnectionRecord]
+        /// The connections to examine; each record is read when it is its turn.
+        let socketIDs: [SocketID]
         var position = 0
         var findings = DeliveryFindings()
     }
@@ -92,10 +93,10 @@ package final class DeliverySearches {
         case .ask(let search, let id, let asker):
             let found =
                 switch search.subject {
-                case .socket(let socketID): records.record(of: socketID).map { [$0] } ?? []
-                case .user, .everyone: records.all
+                case .socket(let socketID): [socketID]
+                case .user, .everyone: records.socketIDs
                 }
-            running.append(Running(search: search, id: id, asker: asker, records: found))
+            running.append(Running(search: search, id: id, asker: asker, socketIDs: found))
         case .answer(let findings, let id):
             pending[id]?.findings.add(findings)
             pending[id]?.missingCount -= 1
@@ -110,15 +111,16 @@ package final class DeliverySearches {
     func advance() {
         guard !running.isEmpty else { return }
         var search = running.removeFirst()
-        let end = min(search.position + Self.portionMax, search.records.count)
-        for record in search.records[search.position..<end] {
+        let end = min(search.position + Self.portionMax, search.socketIDs.count)
+        for socketID in search.socketIDs[search.position..<end] {
+            guard let record = records.record(of: socketID) else { continue }
             if case .user(let user) = search.search.subject, record.identity.user != user {
                 continue
             }
             search.findings.add(record, search.search)
         }
         search.position = end
-        guard end == search.records.count else { return running.append(search) }
+        guard end == search.socketIDs.count else { return running.append(search) }
         send(.answer(search.findings, id: search.id), to: search.asker)
     }
 

@@ -52,9 +52,8 @@ private final class Shard {
             of: SocketID(number, 1),
             app: app,
             successor: successor.map { SocketID($0, 1) },
-            at: 2,
-            identity
-        )
+            at: 2
+        ) { identity($0).app }
     }
 
     func record(_ number: UInt64) -> ConnectionRecord? {
@@ -126,9 +125,8 @@ private final class Shard {
             on: shard.channel,
             of: SocketID(1, 1),
             app: app,
-            at: 2,
-            identity
-        )
+            at: 2
+        ) { identity($0).app }
         #expect(shard.verdict(5) == .sent)
         shard.confirm(1, 5)
         shard.confirm(1, 3)
