@@ -1,6 +1,7 @@
+public import Dispatch
 import Synchronization
 
-/// Queries of the clients' state, and waits for a state.
+/// Queries of the clients' state, and waits for a state or until broker and clients are idle.
 extension ScriptedBroker {
     /// An open connection.
     public struct Connection: Sendable, Equatable {
@@ -109,5 +110,68 @@ extension ScriptedBroker {
             subscribers(of: channel).count == count
         }
         try await settle([])
+    }
+
+    // MARK: Settling
+
+    private static let settlingRoundsMax = 2_000
+
+    /// Waits until nothing is in transit: sent messages have arrived, and the clients' callbacks have returned.
+    ///
+    /// It does not wait for delayed messages or for tasks of the app that read sequences; use
+    /// ``wait(for:within:isolation:until:)`` for those.
+    ///
+    /// - Parameter queues: The queues of the app whose current blocks must also run, such as blocks that callbacks have
+    ///   added.
+    /// - Throws: ``FanfareTestingError/notSettled(rounds:)`` if every message causes another one;
+    ///   ``FanfareTestingError/timedOut(waitingFor:within:seen:)`` if a callback does not return within 30 seconds of
+    ///   real time; or `CancellationError`.
+    public func settle(_ queues: [DispatchQueue] = [.main]) async throws {
+        try await settle(queues, within: .seconds(30))
+    }
+
+    /// Settles, with a timeout in real time for the callbacks.
+    package func settle(_ queues: [DispatchQueue], within patience: Duration) async throws {
+        for _ in 0..<Self.settlingRoundsMax {
+            let before = state.withLock { $0.activity }
+            await pass(deliveries)
+            try await wait(for: "callbacks of the clients to return", within: patience) {
+                pendingCallbackCount == 0 && !clock.hasBusyTimers
+            }
+            for queue in queues { await pass(queue) }
+            let isIdle = state.withLock { $0.activity == before }
+            if isIdle, pendingCallbackCount == 0 { return }
+        }
+        throw FanfareTestingError.notSettled(rounds: Self.settlingRoundsMax)
+    }
+
+    /// Settles, then advances the clock from one deadline to the next and settles at each.
+    ///
+    /// A client that reconnects meanwhile does so while the clock stands still at that instant, and its next timeouts
+    /// begin there. This does not wait for authorisation requests or for the app's own tasks.
+    ///
+    /// - Parameters:
+    ///   - duration: Not negative.
+    ///   - queues: The queues of the app whose current blocks must also run.
+    /// - Throws: The errors of ``settle(_:)``.
+    public func advance(by duration: Duration, _ queues: [DispatchQueue] = [.main]) async throws {
+        precondition(duration >= .zero, "the duration is negative")
+        try await settle(queues)
+        let end = clock.now.advanced(by: duration)
+        while let deadline = clock.nextDeadline, deadline < end {
+            clock.advance(to: deadline)
+            try await settle(queues)
+        }
+        clock.advance(to: end)
+        try await settle(queues)
+    }
+
+    private var pendingCallbackCount: Int { state.withLock { $0.callbacks.count } }
+
+    /// Waits until the current blocks of a queue have run.
+    private func pass(_ queue: DispatchQueue) async {
+        await withCheckedContinuation { continuation in
+            queue.async { continuation.resume() }
+        }
     }
 }
