@@ -150,9 +150,7 @@ private struct World {
         let socketID = try await client.waitUntilConnected()
         let signer = LocalSigner(key: "app-key", secret: "app-secret")
         let id = try #require(SocketID(socketID))
-        guard case .subscribe(_, let auth?, _, _) = signer.subscribe(to: "private-a", id) else {
-            return
-        }
+        let auth = try #require(signer.auth(of: "private-a", on: id))
         let channel = client.channel("private-a").subscribe(with: ChannelAuthorization(auth: auth))
         try await channel.waitUntilSubscribed()
         let other = client.channel("private-b").subscribe(with: ChannelAuthorization(auth: auth))

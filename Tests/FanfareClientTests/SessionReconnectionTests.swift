@@ -75,7 +75,7 @@ import Testing
     @Test func reconnectsAtOnceAgainAfterAStableConnection() {
         var driver = SessionDriver.connected()
         for _ in 0..<5 {
-            driver.now += ClientSession.stableAfter
+            driver.now += Reconnection.stableAfter
             #expect(driver.close(4200).opens)
             _ = driver.greet()
         }
@@ -111,7 +111,7 @@ import Testing
             #expect(driver.fire(after: delay ?? .zero).opens)
         }
         _ = driver.greet()
-        driver.now += ClientSession.stableAfter
+        driver.now += Reconnection.stableAfter
         let delay = driver.close(nil).delay
         #expect(delay.map { $0 <= .seconds(2) } == true)
     }

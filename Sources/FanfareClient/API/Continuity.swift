@@ -29,6 +29,17 @@ public enum Rewind: Sendable, Hashable {
     case seconds(Int)
 }
 
+extension Continuity {
+    /// Returns the gap to report to the sequences of a channel that was subscribed before, or now for the first time.
+    func gap(isAgain: Bool) -> Gap? {
+        switch self {
+        case .gap(let gap): gap
+        case .unknown where isAgain: Gap(.brokerHasNoHistory)
+        case .unknown, .began, .rewound, .resumed: nil
+        }
+    }
+}
+
 extension Gap {
     /// The gap that a broker reports.
     init(_ gap: RecoveryGap) {

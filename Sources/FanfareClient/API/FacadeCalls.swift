@@ -15,7 +15,7 @@ extension Fanfare {
 
     /// Drops the channel's client events that wait to be sent.
     package func dropClientEvents(of channel: String) {
-        act { $0.discardClientEvents(of: channel) }
+        act { $0.outbox.discard(of: channel) }
     }
 
     /// Sends a message for which the client has no method.

@@ -1,3 +1,4 @@
+import FanfareOutbox
 import PusherProtocol
 
 /// The client's side of the protocol, without sockets, clocks or threads.
@@ -40,18 +41,12 @@ struct ClientSession {
         case failed
     }
 
-    /// The age at which a connection counts as stable; an earlier close counts as a failure.
-    ///
-    /// Without it the client would reconnect without delay to a broker that accepts and closes at once.
-    static let stableAfter = Duration.seconds(10)
-
     var settings: Settings
     var generator: any RandomNumberGenerator & Sendable
     var phase = Phase.disconnected
     var subscriptions = Subscriptions()
     var liveness = Liveness()
-    /// The number of consecutive connections and attempts without a stable connection.
-    var failures = 0
+    var reconnection = Reconnection()
     /// A fatal error that was the last message: the reason for a close without a reason.
     var pendingError: (code: PusherCode, message: String)?
     var status = ConnectionStatus.disconnected
@@ -80,7 +75,7 @@ struct ClientSession {
     mutating func connect() -> [SessionEffect] {
         switch phase {
         case .opening, .connected: return []
-        case .disconnected, .failed: failures = 0
+        case .disconnected, .failed: reconnection.reset()
         case .waiting: break
         }
         open()
@@ -97,7 +92,7 @@ struct ClientSession {
         phase = .disconnected
         endConnection()
         subscriptions.clearMembers()
-        dropClientEvents(because: .disconnected)
+        effects += outbox.drop(because: .disconnected)
         effects.append(.stopTimer)
         change(to: .disconnected)
         return takeEffects()
@@ -132,6 +127,33 @@ struct ClientSession {
         return takeEffects()
     }
 
+    // MARK: Client events
+
+    /// Sends or queues an event, as ``Outbox/add(_:on:_:json:key:)``; also returns whether it was sent.
+    mutating func trigger(
+        _ name: String,
+        on channel: String,
+        json: [UInt8],
+        key: IdempotencyKey? = nil,
+        at now: Duration
+    ) throws(FanfareError) -> (effects: [SessionEffect], wasSent: Bool) {
+        try outbox.add(name, on: channel, subscriptions[channel], json: json, key: key)
+        sendClientEvents(at: now)
+        return (takeEffects(), !outbox.holds(channel))
+    }
+
+    /// Queues the stored events of an earlier run of the app, and sends what may be sent.
+    mutating func restore(_ events: [OutboxEvent], at now: Duration) -> [SessionEffect] {
+        outbox.restore(events)
+        sendClientEvents(at: now)
+        return takeEffects()
+    }
+
+    /// Sends the queued events of subscribed channels, within the rate limit.
+    mutating func sendClientEvents(at now: Duration) {
+        effects += outbox.send(at: now, where: subscriptions.isOpen)
+    }
+
     // MARK: Input from the connection
 
     /// Handles the end of the connection or of the attempt to open one.
@@ -140,28 +162,7 @@ struct ClientSession {
         case .disconnected, .waiting, .failed: return []
         case .opening, .connected: break
         }
-        switch closure {
-        case .closeFrame(let code?, let reason) where code >= 3000:
-            lose(code: PusherCode(rawValue: Int(code)), reason: reason, at: now)
-        case .closeFrame, .cut:
-            if let pendingError {
-                lose(code: pendingError.code, reason: pendingError.message, at: now)
-            } else if case .closeFrame(let code, let reason) = closure {
-                lose(.closed(code: code.map(Int.init), reason: reason), .backOff, at: now)
-            } else if case .cut(let reason) = closure {
-                lose(.closed(code: nil, reason: reason), .backOff, at: now)
-            }
-        case .unreachable(let reason):
-            lose(.unreachable(settings.endpoint, reason: reason), .backOff, at: now)
-        case .untrusted(let reason):
-            lose(.untrusted(settings.endpoint, reason: reason), .backOff, at: now)
-        case .proxyFailed(let reason):
-            lose(.proxyFailed(reason: reason), .backOff, at: now)
-        case .upgradeRefused(let reason):
-            lose(.upgradeRefused(settings.endpoint, reason: reason), .backOff, at: now)
-        case .protocolViolation(let text):
-            lose(.protocolViolation(text), .backOff, at: now)
-        }
+        lose(ConnectionLoss(closure, of: settings.endpoint, after: pendingError), at: now)
         return takeEffects()
     }
 
@@ -184,6 +185,19 @@ struct ClientSession {
         return takeEffects()
     }
 
+    /// Handles an alarm of `startAlarm`.
+    mutating func alarmFired(_ alarm: SessionAlarm, at now: Duration) -> [SessionEffect] {
+        switch alarm {
+        case .clientEvents: effects += outbox.resume(at: now, where: subscriptions.isOpen)
+        case .receipts: effects += outbox.retryLate(at: now, where: subscriptions.isOpen)
+        case .signIn:
+            guard signIn.isPending else { return [] }
+            refuseSignIn("no answer within \(settings.connectTimeout)")
+        case .subscription(let channel): retrySubscription(to: channel)
+        }
+        return takeEffects()
+    }
+
     /// Records that reading is paused or resumed; idle time does not count while it is paused.
     mutating func setReading(_ isReading: Bool, at now: Duration) {
         liveness.isReading = isReading
@@ -191,6 +205,57 @@ struct ClientSession {
     }
 
     // MARK: Steps
+
+    mutating func open() {
+        phase = .opening
+        pendingError = nil
+        change(to: .connecting(attempt: reconnection.attempt))
+        effects += [.open, .startTimer(settings.connectTimeout)]
+    }
+
+    /// Closes the connection after an error on this side.
+    mutating func fail(_ error: FanfareError, close code: UInt16, at now: Duration) {
+        effects.append(.close(code: code, reason: ""))
+        lose(ConnectionLoss(error), at: now)
+    }
+
+    /// Handles the loss of the connection.
+    mutating func lose(_ loss: ConnectionLoss, at now: Duration) {
+        let age: Duration? = if case .connected(let since) = phase { now - since } else { nil }
+        endConnection()
+        pendingError = nil
+        let step = reconnection.step(
+            after: loss,
+            age: age,
+            attemptCountMax: settings.reconnects ? settings.attemptCountMax ?? .max : 0,
+            settings.backoff,
+            using: &generator
+        )
+        switch step {
+        case .never:
+            phase = .failed
+            subscriptions.clearMembers()
+            effects += outbox.drop(because: loss.error)
+            effects.append(.stopTimer)
+            change(to: .failed(because: loss.error))
+        case .immediately: open()
+        case .after(let delay):
+            phase = .waiting
+            effects.append(.startTimer(delay))
+            change(to: .waiting(delay: delay, because: loss.error))
+        }
+    }
+
+    /// Resets the state that belongs to the ended connection.
+    private mutating func endConnection() {
+        for channel in subscriptions.channels where subscriptions[channel] == .postponed {
+            effects.append(.stopAlarm(.subscription(channel)))
+        }
+        subscriptions.endConnection()
+        effects += tickets.cancel()
+        endSignIn()
+        effects += outbox.endConnection()
+    }
 
     mutating func change(to status: ConnectionStatus) {
         self.status = status

@@ -35,26 +35,11 @@ package struct LocalSigner: Sendable {
         }
     }
 
-    /// Returns the message that subscribes to a channel, with a signature if the channel requires one.
+    /// Returns the signature of a subscription; `nil` if the channel requires none.
     ///
     /// On a presence channel the signed-in user becomes the member.
-    func subscribe(
-        to channel: String,
-        _ socketID: SocketID,
-        from position: PositionRequest? = nil
-    ) -> ClientMessage {
-        let isSigned = ChannelKind(ofName: channel).requiresSignature
-        return .subscribe(
-            channel: channel,
-            auth: isSigned
-                ? ChannelSignature.auth(
-                    socketID: socketID,
-                    channel: channel,
-                    key: key,
-                    secret: secret
-                ) : nil,
-            channelData: nil,
-            position: position
-        )
+    func auth(of channel: String, on socketID: SocketID) -> String? {
+        guard ChannelKind(ofName: channel).requiresSignature else { return nil }
+        return ChannelSignature.auth(socketID: socketID, channel: channel, key: key, secret: secret)
     }
 }

@@ -1,3 +1,4 @@
+import FanfareOutbox
 import PusherProtocol
 
 /// The client events without confirmation: they wait for their subscription or the rate limit, or for their receipt.
@@ -11,13 +12,6 @@ struct Outbox {
         /// The most events sent per second on one connection; `nil` for no limit.
         var perSecond: Int? = 10
         var dataLengthMax = 10_240
-    }
-
-    /// An event that was removed without a receipt.
-    struct Dropped: Equatable {
-        var channel: String
-        var event: String
-        var key: IdempotencyKey?
     }
 
     private struct Entry {
@@ -47,9 +41,9 @@ struct Outbox {
     private var tokens: Double
     private var filledAt = Duration.zero
     /// Whether an alarm for the next token is running.
-    var isWaiting = false
+    private var isWaiting = false
     /// Whether an alarm for missing receipts is running.
-    var isTimed = false
+    private var isTimed = false
 
     init(limits: Limits) {
         self.limits = limits
@@ -70,24 +64,86 @@ struct Outbox {
     /// The number of events of a channel that wait to be sent.
     func count(of channel: String) -> Int { waiting.count { $0.event.channel == channel } }
 
-    /// Whether events were sent and have no receipt.
-    var awaitsReceipts: Bool { !sent.isEmpty }
+    // MARK: Adding
 
-    // MARK: Sending
-
-    /// Adds an event after all others; returns `false` when the queue is full.
-    mutating func add(_ event: ClientEvent) -> Bool {
+    /// Adds an event after all others.
+    ///
+    /// - Parameters:
+    ///   - name: The event's name.
+    ///   - channel: The channel.
+    ///   - state: The state of its subscription.
+    ///   - json: The data as JSON text.
+    ///   - key: The idempotency key, which the receipt has too; `nil` for no receipt and no retry.
+    /// - Throws: The reason it can be neither sent nor queued.
+    mutating func add(
+        _ name: String,
+        on channel: String,
+        _ state: Subscription.State?,
+        json: [UInt8],
+        key: IdempotencyKey?
+    ) throws(FanfareError) {
+        let event = ClientEvent(
+            nameToken: JSONWriter.token(name),
+            channel: channel,
+            dataToken: json,
+            key: key
+        )
         let length = Self.length(event)
-        guard waiting.count + sent.count < limits.countMax, bytes + length <= limits.bytesMax
-        else { return false }
+        if let reason = refusal(of: name, on: channel, state, json) ?? refusal(ofLength: length) {
+            throw .clientEventRefused(event: name, channel: channel, reason: reason)
+        }
         waiting.append(Entry(event: event, bytes: length))
         bytes += length
-        return true
+    }
+
+    private func refusal(
+        of name: String,
+        on channel: String,
+        _ state: Subscription.State?,
+        _ json: [UInt8]
+    ) -> String? {
+        // Compares bytes, as the broker does: with a combining mark, the hyphen would be part of another character.
+        guard name.utf8.starts(with: "client-".utf8), name != "client-" else {
+            return "its name must begin with client-, followed by at least one character"
+        }
+        let lengthMax = ProtocolLimits().eventNameLengthMax
+        guard name.count <= lengthMax else {
+            return "its name has \(name.count) characters of \(lengthMax) allowed"
+        }
+        let kind = ChannelKind(ofName: channel)
+        guard kind.allowsClientEvents else {
+            return "only private and presence channels allow client events"
+        }
+        guard !kind.isEncrypted else { return "encrypted channels do not allow client events" }
+        guard json.count <= limits.dataLengthMax else {
+            return "its data has \(json.count) bytes of \(limits.dataLengthMax) allowed"
+        }
+        switch state {
+        case nil, .leaving: return "the channel is not subscribed. Call subscribe() first"
+        case .refused: return "the subscription was refused"
+        case .wanted, .authorizing, .awaitingUser, .pending, .postponed, .subscribed: return nil
+        }
+    }
+
+    private func refusal(ofLength length: Int) -> String? {
+        guard waiting.count + sent.count >= limits.countMax || bytes + length > limits.bytesMax
+        else { return nil }
+        let limits = "\(limits.countMax) events or \(limits.bytesMax) bytes"
+        return
+            "the queue is full (\(limits)). Send less often, or raise ClientOptions.clientEventQueue…Max"
     }
 
     /// Adds the events of an earlier run of the app before all others, and allows sending.
-    mutating func restore(_ events: [ClientEvent]) {
-        let entries = events.map { Entry(event: $0, bytes: Self.length($0)) }
+    mutating func restore(_ events: [OutboxEvent]) {
+        let entries = events.map { stored in
+            let event = ClientEvent(
+                nameToken: JSONWriter.token(stored.name),
+                channel: stored.channel,
+                dataToken: Array(stored.data.utf8),
+                key: IdempotencyKey(stored.key)
+            )
+            return Entry(event: event, bytes: Self.length(event))
+        }
         waiting = entries + waiting
         bytes += entries.reduce(0) { $0 + $1.bytes }
         isHeld = false
@@ -97,8 +153,40 @@ struct Outbox {
         event.nameToken.count + (event.dataToken?.count ?? 0)
     }
 
+    // MARK: Sending
+
+    /// Sends the waiting events of open channels, within the rate limit; they are kept until their receipts arrive.
+    mutating func send(at now: Duration, where isOpen: (String) -> Bool) -> [SessionEffect] {
+        var effects: [SessionEffect] = []
+        while !isHeld, let index = waiting.firstIndex(where: { isOpen($0.event.channel) }) {
+            guard takeToken(at: now) else {
+                guard !exchange(&isWaiting, with: true) else { return effects }
+                return effects + [.startAlarm(.clientEvents, pause)]
+            }
+            var entry = waiting.remove(at: index)
+            if expectsReceipts {
+                entry.sentAt = now
+                entry.attemptCount += 1
+                sent.append(entry)
+            } else {
+                bytes -= entry.bytes
+                if let key = entry.event.key.take() {
+                    effects.append(.settled(key: key.text, .success(.sent)))
+                }
+            }
+            effects.append(.send(.clientEvent(entry.event)))
+        }
+        return effects + awaitReceipts()
+    }
+
+    /// Continues after the pause of the rate limit.
+    mutating func resume(at now: Duration, where isOpen: (String) -> Bool) -> [SessionEffect] {
+        isWaiting = false
+        return send(at: now, where: isOpen)
+    }
+
     /// Consumes one token of the rate limit, if there is one.
-    mutating func takeToken(at now: Duration) -> Bool {
+    private mutating func takeToken(at now: Duration) -> Bool {
         guard let perSecond = limits.perSecond else { return true }
         let refill = (now - filledAt) / .seconds(1) * Double(perSecond)
         tokens = min(Outbox.tokensMax(limits), tokens + max(0, refill))
@@ -109,32 +197,15 @@ struct Outbox {
     }
 
     /// The time until the next token.
-    var pause: Duration {
+    private var pause: Duration {
         guard let perSecond = limits.perSecond else { return .zero }
         return .seconds(max(0, 1 - tokens) / Double(perSecond)) + .milliseconds(1)
     }
 
-    /// Returns the first waiting event of an open channel to send now; the event is kept until its receipt arrives.
-    mutating func next(at now: Duration, where isOpen: (String) -> Bool) -> ClientEvent? {
-        guard let index = waiting.firstIndex(where: { isOpen($0.event.channel) }) else {
-            return nil
-        }
-        var entry = waiting.remove(at: index)
-        entry.sentAt = now
-        entry.attemptCount += 1
-        if expectsReceipts { sent.append(entry) } else { bytes -= entry.bytes }
-        return entry.event
-    }
-
-    /// Whether an event of an open channel waits.
-    func hasNext(where isOpen: (String) -> Bool) -> Bool {
-        !isHeld && waiting.contains { isOpen($0.event.channel) }
-    }
-
     // MARK: Receipts
 
-    /// Removes the event that the broker has confirmed; returns whether there was one.
-    mutating func confirm(_ key: String, on channel: String) -> Bool {
+    /// Handles the broker's receipt for an event.
+    mutating func confirm(_ key: String, on channel: String) -> [SessionEffect] {
         // A receipt may be handled after the connection's loss, for an event that waits to be sent again.
         let isIt = { (entry: Entry) in
             entry.event.key?.text == key && entry.event.channel == channel
@@ -144,43 +215,74 @@ struct Outbox {
         } else if let index = waiting.firstIndex(where: isIt) {
             bytes -= waiting.remove(at: index).bytes
         } else {
-            return false
+            return []
         }
-        return true
+        return [.settled(key: key, .success(.accepted))]
     }
 
-    /// Moves events without a receipt to the front of the queue, because the connection has ended.
-    mutating func connectionEnded() {
+    /// Starts the alarm for missing receipts.
+    private mutating func awaitReceipts() -> [SessionEffect] {
+        guard !sent.isEmpty, !exchange(&isTimed, with: true) else { return [] }
+        return [.startAlarm(.receipts, Self.receiptTimeout)]
+    }
+
+    /// Sends the events with a late receipt again before all others, and drops those that were sent too often.
+    mutating func retryLate(at now: Duration, where isOpen: (String) -> Bool) -> [SessionEffect] {
+        isTimed = false
+        let isLate = { (entry: Entry) in now - entry.sentAt >= Self.receiptTimeout }
+        let late = sent.filter(isLate)
+        sent.removeAll(where: isLate)
+        waiting = late.filter { $0.attemptCount < Self.attemptCountMax } + waiting
+        let refused = late.filter { $0.attemptCount >= Self.attemptCountMax }
+        bytes -= refused.reduce(0) { $0 + $1.bytes }
+        let reason = "the broker sent no receipt; a separate error has the reason"
+        return report(refused, because: reason) + send(at: now, where: isOpen) + awaitReceipts()
+    }
+
+    /// Stops the alarms, and moves the events without a receipt to the front of the queue.
+    mutating func endConnection() -> [SessionEffect] {
         for index in sent.indices { sent[index].attemptCount = 0 }
         waiting = sent + waiting
         sent = []
         expectsReceipts = false
-    }
-
-    /// Moves events with a late receipt to the front of the queue, and removes those that were sent too often.
-    mutating func retryLate(at now: Duration) -> [Dropped] {
-        let isLate = { (entry: Entry) in now - entry.sentAt >= Self.receiptTimeout }
-        let late = sent.filter(isLate)
-        sent.removeAll(where: isLate)
-        let refused = late.filter { $0.attemptCount >= Self.attemptCountMax }
-        waiting = late.filter { $0.attemptCount < Self.attemptCountMax } + waiting
-        bytes -= refused.reduce(0) { $0 + $1.bytes }
-        return refused.map(Self.dropped)
+        let alarms: [SessionEffect] = isWaiting ? [.stopAlarm(.clientEvents)] : []
+        isWaiting = false
+        return exchange(&isTimed, with: false) ? alarms + [.stopAlarm(.receipts)] : alarms
     }
 
     // MARK: Dropping
 
-    /// Removes all events, or those of one channel.
-    mutating func removeAll(of channel: String? = nil) -> [Dropped] {
-        let isIt = { (entry: Entry) in channel == nil || entry.event.channel == channel }
-        let dropped = sent.filter(isIt) + waiting.filter(isIt)
-        sent.removeAll(where: isIt)
-        waiting.removeAll(where: isIt)
-        bytes -= dropped.reduce(0) { $0 + $1.bytes }
-        return dropped.map(Self.dropped)
+    /// Drops the events of one channel or of all, and reports them.
+    mutating func drop(of channel: String? = nil, because error: FanfareError) -> [SessionEffect] {
+        report(removeAll(of: channel), because: error.description)
     }
 
-    private static func dropped(_ entry: Entry) -> Dropped {
-        Dropped(channel: entry.event.channel, event: entry.event.name, key: entry.event.key)
+    /// Drops the events of one channel without a report.
+    mutating func discard(of channel: String) -> [SessionEffect] {
+        removeAll(of: channel).compactMap(\.event.key).map {
+            .settled(key: $0.text, .failure(.unsubscribed(channel: channel)))
+        }
+    }
+
+    private mutating func removeAll(of channel: String?) -> [Entry] {
+        let isIt = { (entry: Entry) in channel == nil || entry.event.channel == channel }
+        let removed = sent.filter(isIt) + waiting.filter(isIt)
+        sent.removeAll(where: isIt)
+        waiting.removeAll(where: isIt)
+        bytes -= removed.reduce(0) { $0 + $1.bytes }
+        return removed
+    }
+
+    private func report(_ entries: [Entry], because reason: String) -> [SessionEffect] {
+        let byChannel = Dictionary(grouping: entries.map(\.event), by: \.channel)
+        return byChannel.sorted { $0.key < $1.key }.flatMap { channel, events -> [SessionEffect] in
+            let error = FanfareError.clientEventsDropped(
+                channel: channel,
+                events: events.map(\.name),
+                reason: reason
+            )
+            let keys = events.compactMap(\.key?.text)
+            return [.report(error)] + keys.map { .settled(key: $0, .failure(error)) }
+        }
     }
 }

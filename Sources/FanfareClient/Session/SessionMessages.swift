@@ -39,7 +39,7 @@ extension ClientSession {
                 return effects.append(.report(.reported(code: nil, message: message)))
             }
             effects.append(.close(code: 1000, reason: ""))
-            lose(code: code, reason: message, at: now)
+            lose(ConnectionLoss(code: code, reason: message), at: now)
         case .ping: effects.append(.send(.pong))
         default:
             let fault =
@@ -87,10 +87,8 @@ extension ClientSession {
                 status: status == 0 ? nil : status
             )
             brokerRefused(channel, message, error)
-        case .memberAdded(let channel, let userID, let userInfo):
-            addMember(PresenceMember(id: userID, info: userInfo), to: channel, message)
-        case .memberRemoved(let channel, let userID):
-            removeMember(userID, from: channel, message)
+        case .memberAdded(let channel, _, _), .memberRemoved(let channel, _):
+            changeMembers(of: channel, message)
         case .subscriptionCount(let channel, let count):
             if delivers(channel) { subscriptions[of: channel]?.count = count }
             deliver(message)
@@ -100,7 +98,7 @@ extension ClientSession {
         case .event(let event): receive(event, at: now)
         case .position(let channel, let serial, let key):
             receivePosition(serial, on: channel, at: now)
-            if let key { receiveReceipt(key, on: channel) }
+            if let key { effects += outbox.confirm(key, on: channel) }
         case .cacheMiss: deliver(message)
         case .connectionEstablished, .pong: break
         }
@@ -128,16 +126,100 @@ extension ClientSession {
         }
     }
 
-    private mutating func receive(_ event: ReceivedEvent, at now: Duration) {
-        var position: ChannelPosition?
-        if let channel = event.channel {
-            guard advance(channel, to: event.serial, &position) else { return }
+    private mutating func changeMembers(of channel: String, _ message: ServerMessage) {
+        guard delivers(channel), subscriptions[of: channel]?.roster != nil else {
+            return deliver(message)
         }
-        if let channel = event.channel, isEncrypted(channel), !event.name.hasPrefix("pusher") {
+        let membersMax = settings.membersMax
+        do throws(FanfareError) {
+            guard
+                let change = try subscriptions[of: channel]?.roster?
+                    .receive(message, membersMax: membersMax)
+            else { return }
+            deliver(message)
+            effects.append(.presence(channel: channel, change))
+        } catch {
+            effects.append(.report(error))
+        }
+    }
+
+    private mutating func receive(_ event: ReceivedEvent, at now: Duration) {
+        guard let channel = event.channel else { return deliver(.event(event)) }
+        guard case .next(let position) = advance(channel, to: event.serial) else { return }
+        if isEncrypted(channel), !event.name.hasPrefix("pusher") {
             receiveEncrypted(event, channel, at: position)
         } else if let event = ChannelEvent(.event(event)) {
             deliver(event, at: position)
         }
-        if let channel = event.channel { finishReplay(of: channel, at: now) }
+        finishReplay(of: channel, at: now)
+    }
+
+    // MARK: Encrypted events
+
+    /// Whether the events of a channel must be decrypted.
+    private func isEncrypted(_ channel: String) -> Bool {
+        settings.decrypter != nil && settings.signer == nil
+            && ChannelKind(ofName: channel).isEncrypted
+    }
+
+    /// Decrypts and delivers an event, or holds it while a new key is requested.
+    private mutating func receiveEncrypted(
+        _ event: ReceivedEvent,
+        _ channel: String,
+        at position: ChannelPosition?,
+        mayRequestKey: Bool = true
+    ) {
+        guard delivers(channel), let decrypter = settings.decrypter, let socketID else { return }
+        let outcome = subscriptions[of: channel]?.decryption.receive(
+            event,
+            at: position,
+            with: decrypter,
+            mayRequestKey: mayRequestKey && settings.authorizes,
+            now: liveness.receivedAt
+        )
+        switch outcome {
+        case .opened(let text):
+            deliver(
+                ChannelEvent(name: event.name, channel: channel, data: text, userID: event.userID),
+                at: position
+            )
+        case .needsKey:
+            let ticket = tickets.add(.secret(channel))
+            subscriptions[of: channel]?.decryption.ticket = ticket
+            effects.append(
+                .requestKey(ticket: ticket, channel: channel, socketID: socketID.description)
+            )
+            // Held now.
+            receiveEncrypted(event, channel, at: position)
+        case .failed(let reason):
+            if let position { pass(position, on: channel) }
+            guard let event = ChannelEvent(.event(event)) else { return }
+            effects.append(.report(.undecryptable(event: event, reason: reason)))
+        case .held, nil: break
+        }
+    }
+
+    /// Handles the response to the request for a new key: decrypts the held events with it, in order.
+    mutating func receiveSecret(
+        for channel: String,
+        _ outcome: Result<ChannelAuthorization, AuthorizationFailure>
+    ) {
+        if case .failure(let failure) = outcome {
+            effects.append(.report(.authorizationFailed(channel: channel, failure)))
+        }
+        let secret = try? outcome.get().sharedSecret
+        let isNew = subscriptions[of: channel]?.decryption.endRequest(secret) == true
+        decryptHeld(of: channel, mayRequestKey: isNew)
+    }
+
+    /// Decrypts the held events.
+    ///
+    /// The first of them does not request another key, because this key was requested for it.
+    mutating func decryptHeld(of channel: String, mayRequestKey: Bool = false) {
+        let held = subscriptions[of: channel]?.decryption.takeHeld() ?? []
+        for (index, (event, position)) in held.enumerated() {
+            let mayRequestKey = mayRequestKey && index > 0
+            receiveEncrypted(event, channel, at: position, mayRequestKey: mayRequestKey)
+        }
     }
 }

@@ -14,79 +14,30 @@ extension ClientSession {
             isLive: isLive
         )
         guard let continuity else { return start != nil }
-        tell(continuity, of: channel)
-        return start != nil
-    }
-
-    private mutating func tell(_ continuity: Continuity, of channel: String) {
-        let isAgain = subscriptions[of: channel]?.wasConfirmed == true
-        subscriptions[of: channel]?.wasConfirmed = true
         var position = subscriptions[of: channel]?.tracking.position
         // No message has moved the position: the app may still be handling earlier messages.
         if case .resumed = continuity { position = nil }
         effects.append(.continuity(channel: channel, continuity, at: position))
-        switch continuity {
-        case .gap(let gap): effects.append(.gap(channel: channel, gap))
-        case .unknown where isAgain:
-            effects.append(.gap(channel: channel, Gap(.brokerHasNoHistory)))
-        case .unknown, .began, .rewound, .resumed: break
+        let isAgain = subscriptions[of: channel]?.wasConfirmed == true
+        subscriptions[of: channel]?.wasConfirmed = true
+        if let gap = continuity.gap(isAgain: isAgain) {
+            effects.append(.gap(channel: channel, gap))
         }
-        if channel == signIn.channel { tellUser(continuity) }
+        if channel == signIn.channel { effects += signIn.report(continuity) }
+        return start != nil
     }
 
-    /// Reports the continuity of the user's own channel.
-    private mutating func tellUser(_ continuity: Continuity) {
-        let isAgain = exchange(&signIn.wasConfirmed, with: true)
-        var continuity = continuity
-        // The channel belongs to another user.
-        if isAgain, continuity == .began { continuity = .gap(Gap(.unknownStream)) }
-        effects.append(.continuity(channel: Topic.user, continuity, at: nil))
-        switch continuity {
-        case .gap(let gap) where isAgain: effects.append(.gap(channel: Topic.user, gap))
-        case .unknown where isAgain:
-            effects.append(.gap(channel: Topic.user, Gap(.brokerHasNoHistory)))
-        case .gap, .unknown, .began, .rewound, .resumed: break
-        }
-    }
-
-    /// Handles the number of a channel's event.
-    ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - serial: The number; `nil` for an event that is not part of a stream.
-    ///   - position: Receives the event's position.
-    /// - Returns: Whether to deliver the event.
-    mutating func advance(
-        _ channel: String,
-        to serial: UInt64?,
-        _ position: inout ChannelPosition?
-    ) -> Bool {
-        guard let serial else {
-            subscriptions[of: channel]?.tracking.receivedEventWithoutNumber()
-            return true
-        }
-        switch subscriptions[channel] {
-        case .subscribed: break
-        // After a hole: the message belongs to the previous subscription and will be replayed.
-        case .pending: return false
-        default: return true
-        }
-        switch subscriptions[of: channel]?.tracking.receive(serial) {
-        case .next(let next):
-            position = next
-            return true
-        case .known, nil: return false
-        case .hole(let missing):
-            subscribeAgain(channel, missing: missing)
-            return false
-        }
+    /// Handles the number of a channel's event, `nil` for an event that is not part of a stream.
+    mutating func advance(_ channel: String, to serial: UInt64?) -> ChannelTracking.Verdict {
+        let verdict = subscriptions[of: channel]?.receive(serial) ?? .next(nil)
+        if case .hole(let missing) = verdict { subscribeAgain(channel, missing: missing) }
+        return verdict
     }
 
     /// Handles the number of a message that the broker does not send to this client.
     mutating func receivePosition(_ serial: UInt64?, on channel: String, at now: Duration) {
         guard let serial, subscriptions[channel] == .subscribed else { return }
-        var position: ChannelPosition?
-        guard advance(channel, to: serial, &position) else { return }
+        guard case .next(let position) = advance(channel, to: serial) else { return }
         if let position { pass(position, on: channel) }
         finishReplay(of: channel, at: now)
     }
@@ -125,12 +76,6 @@ extension ClientSession {
         requestSubscription(to: channel)
     }
 
-    /// Ends a subscription that the app has cancelled, and begins the one that it has requested since.
-    mutating func beginAgain(_ channel: String) {
-        effects.append(.send(.unsubscribe(channel: channel)))
-        subscribeFromNext(channel)
-    }
-
     /// Begins the subscription that the app has requested since it cancelled the last one.
     mutating func subscribeFromNext(_ channel: String) {
         let next = subscriptions[of: channel]?.nextTracking.take()
@@ -164,12 +109,5 @@ extension ClientSession {
         }
         if case .connected = phase { requestSubscriptions() }
         return takeEffects()
-    }
-
-    /// Begins all subscriptions that have not begun on this connection.
-    mutating func requestSubscriptions() {
-        for channel in subscriptions.channels where subscriptions[channel] == .wanted {
-            requestSubscription(to: channel)
-        }
     }
 }

@@ -55,18 +55,14 @@ extension ClientSession {
         case .postponed:
             effects.append(.stopAlarm(.subscription(channel)))
             subscriptions[channel] = nil
-        case .pending:
-            subscriptions[channel] = .leaving
-            subscriptions[of: channel]?.roster = nil
-            subscriptions[of: channel]?.tracking = ChannelTracking()
-            subscriptions[of: channel]?.nextTracking = nil
+        case .pending: subscriptions[of: channel]?.leave()
         case .subscribed:
             cancelTickets(of: channel)
             subscriptions[channel] = nil
             effects.append(.send(.unsubscribe(channel: channel)))
         }
         let error = FanfareError.unsubscribed(channel: channel)
-        dropClientEvents(of: channel, because: error)
+        effects += outbox.drop(of: channel, because: error)
         effects.append(.refused(channel: channel, error))
         return takeEffects()
     }
@@ -76,13 +72,19 @@ extension ClientSession {
         if case .connected(let id) = status { SocketID(id) } else { nil }
     }
 
+    /// Begins all subscriptions that have not begun on this connection.
+    mutating func requestSubscriptions() {
+        for channel in subscriptions.channels where subscriptions[channel] == .wanted {
+            requestSubscription(to: channel)
+        }
+    }
+
     /// Starts a subscription on the current connection.
     mutating func requestSubscription(to channel: String) {
         guard let socketID, !awaitsPositions else { return }
         if let signer = settings.signer {
-            subscriptions[channel] = .pending
-            let position = subscriptions[of: channel]?.tracking.request
-            return effects.append(.send(signer.subscribe(to: channel, socketID, from: position)))
+            let auth = signer.auth(of: channel, on: socketID)
+            return join(channel, auth: auth, channelData: nil)
         }
         let kind = ChannelKind(ofName: channel)
         if kind == .serverToUser, signIn.isUnderWay {
@@ -119,26 +121,46 @@ extension ClientSession {
         )
     }
 
+    /// Handles the outcome of a request for a channel.
+    mutating func authorized(
+        _ ticket: Int,
+        _ outcome: Result<ChannelAuthorization, AuthorizationFailure>
+    ) -> [SessionEffect] {
+        switch tickets.remove(ticket) {
+        case .join(let channel) where subscriptions[channel] == .authorizing(ticket):
+            switch outcome {
+            case .success(let authorization): subscribe(channel, authorizedBy: authorization)
+            case .failure(let failure):
+                let error = FanfareError.authorizationFailed(channel: channel, failure)
+                if failure.isTemporary { postpone(channel, error) } else { refuse(channel, error) }
+            }
+        case .secret(let channel) where subscriptions[of: channel]?.decryption.ticket == ticket:
+            receiveSecret(for: channel, outcome)
+        case nil, .join, .secret, .user: break
+        }
+        return takeEffects()
+    }
+
+    /// Cancels the requests of a channel.
+    mutating func cancelTickets(of channel: String) {
+        effects += tickets.cancel(subscriptions[of: channel]?.tickets ?? [])
+    }
+
     /// Continues a subscription with the backend's signature.
     mutating func subscribe(_ channel: String, authorizedBy authorization: ChannelAuthorization) {
         let kind = ChannelKind(ofName: channel)
         if kind.isEncrypted {
             guard let secret = authorization.sharedSecret else {
-                let reason =
-                    "the response for \(channel) has no \"shared_secret\". \(AuthorizationResponse.advice)"
-                return refuse(channel, .authorizationFailed(channel: channel, .malformed(reason)))
+                let fault = "the response for \(channel) has no \"shared_secret\""
+                return refuse(channel, malformed: "\(fault). \(AuthorizationResponse.advice)")
             }
             subscriptions[of: channel]?.decryption.secret = secret
         }
         if kind.isPresence {
             if let data = authorization.channelData {
                 guard let id = JSONMembers(data)?.identifier("user_id"), !id.isEmpty else {
-                    let reason =
-                        "the \"channel_data\" of \(channel) has no \"user_id\": expected {\"user_id\":\"7\"}"
-                    return refuse(
-                        channel,
-                        .authorizationFailed(channel: channel, .malformed(reason))
-                    )
+                    let fault = "the \"channel_data\" of \(channel) has no \"user_id\""
+                    return refuse(channel, malformed: "\(fault): expected {\"user_id\":\"7\"}")
                 }
                 subscriptions[of: channel]?.memberID = id
             } else if let user = signIn.user {
@@ -148,11 +170,9 @@ extension ClientSession {
                 subscriptions[channel] = .awaitingUser
                 return
             } else {
-                let reason = """
-                    the response for \(channel) has no "channel_data", and no user is signed in. \
-                    \(AuthorizationResponse.advice)
-                    """
-                return refuse(channel, .authorizationFailed(channel: channel, .malformed(reason)))
+                let fault = "the response for \(channel) has no \"channel_data\""
+                let reason = "\(fault), and no user is signed in. \(AuthorizationResponse.advice)"
+                return refuse(channel, malformed: reason)
             }
         }
         join(channel, auth: authorization.auth, channelData: authorization.channelData)
@@ -161,16 +181,14 @@ extension ClientSession {
     /// Sends the subscription to the broker.
     mutating func join(_ channel: String, auth: String?, channelData: String?) {
         subscriptions[channel] = .pending
-        effects.append(
-            .send(
-                .subscribe(
-                    channel: channel,
-                    auth: auth,
-                    channelData: channelData,
-                    position: subscriptions[of: channel]?.tracking.request
-                )
-            )
+        let position = subscriptions[of: channel]?.tracking.request
+        let message = ClientMessage.subscribe(
+            channel: channel,
+            auth: auth,
+            channelData: channelData,
+            position: position
         )
+        effects.append(.send(message))
     }
 
     mutating func confirm(
@@ -181,11 +199,10 @@ extension ClientSession {
     ) {
         switch subscriptions[channel] {
         case .pending where subscriptions[of: channel]?.nextTracking != nil:
-            beginAgain(channel)
+            effects.append(.send(.unsubscribe(channel: channel)))
+            subscribeFromNext(channel)
         case .pending, .refused:
-            subscriptions[channel] = .subscribed
-            subscriptions[of: channel]?.refusal = nil
-            subscriptions[of: channel]?.failures = 0
+            subscriptions[of: channel]?.confirm()
             // Before the success is delivered, so that its callbacks find the members.
             let change = replaceMembers(of: channel, data)
             effects.append(.subscribed(channel: channel))
@@ -207,6 +224,22 @@ extension ClientSession {
             effects.append(.send(.unsubscribe(channel: channel)))
         case nil, .wanted, .authorizing, .awaitingUser, .postponed: break
         }
+    }
+
+    /// Replaces the list of members with that of a successful subscription; `nil` if it is not a presence channel.
+    private mutating func replaceMembers(of channel: String, _ data: String) -> PresenceChange? {
+        guard ChannelKind(ofName: channel).isPresence else { return nil }
+        let members = PresenceMember.members(inSuccess: data)
+        if members.count > settings.membersMax {
+            let limit = "\(members.count) members, more than the limit of \(settings.membersMax)"
+            effects.append(.report(.protocolViolation("\(channel) has \(limit)")))
+        }
+        let roster = PresenceRoster(
+            members: Array(members.prefix(settings.membersMax)),
+            myID: subscriptions[of: channel]?.memberID ?? signIn.user?.id
+        )
+        defer { subscriptions[of: channel]?.roster = roster }
+        return PresenceChange(from: subscriptions[of: channel]?.roster, to: roster)
     }
 
     mutating func brokerRefused(_ channel: String, _ message: ServerMessage, _ error: FanfareError)
@@ -253,13 +286,13 @@ extension ClientSession {
         close(channel, error)
     }
 
+    private mutating func refuse(_ channel: String, malformed reason: String) {
+        refuse(channel, .authorizationFailed(channel: channel, .malformed(reason)))
+    }
+
     private mutating func close(_ channel: String, _ error: FanfareError) {
-        subscriptions[channel] = .refused
-        subscriptions[of: channel]?.refusal = error
-        subscriptions[of: channel]?.token = nil
-        subscriptions[of: channel]?.authorization = nil
-        subscriptions[of: channel]?.roster = nil
-        dropClientEvents(of: channel, because: error)
+        subscriptions[of: channel]?.refuse(error)
+        effects += outbox.drop(of: channel, because: error)
         effects.append(.refused(channel: channel, error))
     }
 }

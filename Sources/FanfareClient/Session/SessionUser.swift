@@ -1,46 +1,6 @@
 import PusherProtocol
 
-/// The state of a session's sign-in.
-struct SignIn {
-    enum State: Equatable {
-        /// No sign-in is in progress.
-        case idle
-        /// The request to the app's backend is in flight, with this ticket.
-        case authenticating(Int)
-        /// The message to the broker was sent.
-        case pending
-        case done(SignedInUser)
-        case refused(FanfareError)
-    }
-
-    /// Whether the app has called `signIn()`; applies to each connection.
-    var isWanted = false
-    var state = State.idle
-    /// The user's own channel, for events from the backend.
-    var channel: String?
-    /// Whether the session subscribed to that channel, not the app.
-    var ownsChannel = false
-    /// Whether the broker has confirmed the subscription to a user's channel before.
-    var wasConfirmed = false
-    /// The last subscription to a user's channel that the session made, for a sign-in as the same user.
-    var former: (channel: String, tracking: ChannelTracking, wasConfirmed: Bool)?
-    /// Whether the alarm for the broker's answer is running.
-    var isTimed = false
-    /// The watched users.
-    var watchlist = Watchlist()
-
-    var isPending: Bool { state == .pending }
-
-    var isUnderWay: Bool {
-        switch state {
-        case .authenticating, .pending: true
-        case .idle, .done, .refused: false
-        }
-    }
-
-    var user: SignedInUser? { if case .done(let user) = state { user } else { nil } }
-}
-
+/// The signed-in user: the subscriptions that wait for it, its own channel and its watchlist.
 extension ClientSession {
     /// Signs in now or when connected, and again on each later connection.
     mutating func startSigningIn() -> [SessionEffect] {
@@ -54,15 +14,13 @@ extension ClientSession {
     }
 
     mutating func beginSignIn(_ socketID: SocketID) {
-        if let message = settings.signer?.signIn(socketID) {
-            signIn.state = .pending
-            return effects.append(.send(message))
-        }
-        guard signIn.isWanted else { return }
-        guard settings.authenticates else { return failSignIn(.signInFailed(.notConfigured)) }
-        let ticket = tickets.add(.user)
-        signIn.state = .authenticating(ticket)
-        effects.append(.authenticate(ticket: ticket, socketID: socketID.description))
+        effects += signIn.begin(
+            socketID,
+            signer: settings.signer,
+            authenticates: settings.authenticates,
+            &tickets
+        )
+        refuseIfSignInFailed()
     }
 
     /// Handles the outcome of a request for the user.
@@ -73,28 +31,16 @@ extension ClientSession {
         guard tickets.remove(ticket) == .user, signIn.state == .authenticating(ticket) else {
             return []
         }
-        switch outcome {
-        case .success(let authentication):
-            signIn.state = .pending
-            effects.append(
-                .send(.signin(auth: authentication.auth, userData: authentication.userData))
-            )
-            signIn.isTimed = true
-            effects.append(.startAlarm(.signIn, settings.connectTimeout))
-        case .failure(let failure): failSignIn(.signInFailed(failure))
-        }
+        effects += signIn.receive(outcome, within: settings.connectTimeout)
+        refuseIfSignInFailed()
         return takeEffects()
     }
 
     mutating func completeSignIn(_ userData: String, _ message: ServerMessage) {
         guard let user = SignedInUser(userData) else {
-            effects.append(
-                .report(.protocolViolation("the signed-in user has no id"))
-            )
-            return
+            return effects.append(.report(.protocolViolation("the signed-in user has no id")))
         }
-        stopSignInAlarm()
-        signIn.state = .done(user)
+        effects += signIn.complete(user)
         deliver(message)
         if signIn.isWanted {
             joinChannel(of: user)
@@ -139,40 +85,29 @@ extension ClientSession {
         subscriptions[channel] = nil
     }
 
-    mutating func refuseSignIn(_ message: String) { failSignIn(.signInRefused(message: message)) }
-
-    mutating func signInTimedOut() {
-        guard signIn.isPending else { return }
-        failSignIn(.signInRefused(message: "no answer within \(settings.connectTimeout)"))
+    /// Handles the broker's refusal, or a missing answer.
+    mutating func refuseSignIn(_ message: String) {
+        effects += signIn.fail(.signInRefused(message: message))
+        refuseIfSignInFailed()
     }
 
-    private mutating func failSignIn(_ error: FanfareError) {
-        stopSignInAlarm()
-        signIn.state = .refused(error)
-        effects.append(.signInFailed(error))
+    /// Refuses the subscriptions that wait for the user.
+    private mutating func refuseIfSignInFailed() {
+        guard case .refused(let error) = signIn.state else { return }
         for channel in subscriptions.channels where subscriptions[channel] == .awaitingUser {
             refuse(channel, error)
         }
     }
 
-    private mutating func stopSignInAlarm() {
-        guard exchange(&signIn.isTimed, with: false) else { return }
-        effects.append(.stopAlarm(.signIn))
-    }
-
     /// Resets the sign-in after the connection has ended.
     mutating func endSignIn() {
-        stopSignInAlarm()
-        signIn.state = .idle
-        signIn.watchlist = Watchlist()
         if signIn.ownsChannel, let channel = signIn.channel {
             signIn.former = subscriptions[of: channel].map {
                 (channel, $0.tracking, $0.wasConfirmed)
             }
             subscriptions[channel] = nil
         }
-        signIn.ownsChannel = false
-        signIn.channel = nil
+        effects += signIn.endConnection()
     }
 
     mutating func updateWatchlist(online: [String], offline: [String], _ message: ServerMessage) {

@@ -52,6 +52,61 @@ struct Subscription {
         self.state = state
         self.ordinal = ordinal
     }
+
+    /// The requests in flight to the app's backend.
+    var tickets: [Int] {
+        let joining: Int? = if case .authorizing(let ticket) = state { ticket } else { nil }
+        return [joining, decryption.ticket].compactMap(\.self)
+    }
+
+    /// Handles the number of a message; `nil` for one that is not part of the stream.
+    mutating func receive(_ serial: UInt64?) -> ChannelTracking.Verdict {
+        guard let serial else {
+            tracking.receivedEventWithoutNumber()
+            return .next(nil)
+        }
+        switch state {
+        case .subscribed: return tracking.receive(serial)
+        // After a hole: the message belongs to the previous subscription and will be replayed.
+        case .pending: return .known
+        case .wanted, .authorizing, .awaitingUser, .refused, .postponed, .leaving: return .next(nil)
+        }
+    }
+
+    mutating func confirm() {
+        state = .subscribed
+        refusal = nil
+        failures = 0
+    }
+
+    mutating func refuse(_ error: FanfareError) {
+        state = .refused
+        refusal = error
+        token = nil
+        authorization = nil
+        roster = nil
+    }
+
+    /// Continues while the broker's answer is pending, but without anything of the cancelled subscription.
+    mutating func leave() {
+        state = .leaving
+        roster = nil
+        tracking = ChannelTracking()
+        nextTracking = nil
+    }
+
+    /// Waits for the next connection.
+    fileprivate mutating func endConnection() {
+        state = .wanted
+        authorization = nil
+        refusal = nil
+        count = nil
+        failures = 0
+        decryption.ticket = nil
+        if let next = nextTracking.take() { tracking = next }
+        tracking.subscriptionEnded()
+        if token?.validity == .current { token?.validity = .outdated }
+    }
 }
 
 /// A signature that an app has passed with a subscription, for one connection.
@@ -101,24 +156,19 @@ struct Subscriptions {
         subscriptions.sorted { $0.value.ordinal < $1.value.ordinal }.map(\.key)
     }
 
+    /// Whether client events can be sent on a channel.
+    ///
+    /// None is sent during a replay. A replay names one connection only, so a later one could not leave out the events
+    /// of both this connection and the one before.
+    func isOpen(_ channel: String) -> Bool {
+        guard let subscription = subscriptions[channel] else { return false }
+        return subscription.state == .subscribed && !subscription.tracking.isReplaying
+    }
+
     /// Resets the subscriptions after the connection has ended; cancelled ones are removed.
-    mutating func end() {
+    mutating func endConnection() {
         subscriptions = subscriptions.filter { $0.value.state != .leaving }
-        for channel in subscriptions.keys {
-            subscriptions[channel]?.state = .wanted
-            subscriptions[channel]?.authorization = nil
-            subscriptions[channel]?.refusal = nil
-            subscriptions[channel]?.count = nil
-            subscriptions[channel]?.failures = 0
-            subscriptions[channel]?.decryption.ticket = nil
-            if let next = subscriptions[channel]?.nextTracking.take() {
-                subscriptions[channel]?.tracking = next
-            }
-            subscriptions[channel]?.tracking.subscriptionEnded()
-            if subscriptions[channel]?.token?.validity == .current {
-                subscriptions[channel]?.token?.validity = .outdated
-            }
-        }
+        for channel in subscriptions.keys { subscriptions[channel]?.endConnection() }
     }
 
     /// Clears the member lists: no further changes will be received.

@@ -3,6 +3,7 @@
 #else
     public import Foundation
 #endif
+import PusherProtocol
 
 /// A member of a presence channel.
 public struct PresenceMember: Sendable, Hashable, Identifiable {
@@ -61,16 +62,40 @@ public struct PresenceRoster: Sendable, Hashable {
     /// The member with an ID; `nil` if there is none.
     public subscript(id: String) -> PresenceMember? { indices[id].map { members[$0] } }
 
-    mutating func add(_ member: PresenceMember) {
-        indices[member.id] = members.count
-        members.append(member)
+    /// Applies a message about a member and returns the change, `nil` if there is none.
+    ///
+    /// - Throws: The error of one more member than `membersMax`.
+    mutating func receive(
+        _ message: ServerMessage,
+        membersMax: Int
+    ) throws(FanfareError) -> PresenceChange? {
+        switch message {
+        // Some brokers send this for each connection of a user.
+        case .memberAdded(_, let id, _) where indices[id] != nil: return nil
+        case .memberAdded(let channel, let id, let info):
+            guard count < membersMax else {
+                let limit = "more members than the limit of \(membersMax)"
+                throw .protocolViolation("\(channel) has \(limit)")
+            }
+            let member = PresenceMember(id: id, info: info)
+            indices[id] = members.count
+            members.append(member)
+            return PresenceChange(roster: self, joined: [member], left: [])
+        case .memberRemoved(_, let id):
+            guard let index = indices.removeValue(forKey: id) else { return nil }
+            let member = members.remove(at: index)
+            for later in index..<members.count { indices[members[later].id] = later }
+            return PresenceChange(roster: self, joined: [], left: [member])
+        default: return nil
+        }
     }
+}
 
-    mutating func remove(_ id: String) -> PresenceMember? {
-        guard let index = indices.removeValue(forKey: id) else { return nil }
-        let member = members.remove(at: index)
-        for later in index..<members.count { indices[members[later].id] = later }
-        return member
+extension PresenceMember {
+    /// Parses the members from the data of a successful subscription: those of `hash`, in its order.
+    static func members(inSuccess data: String) -> [PresenceMember] {
+        guard let hash = JSONMembers(data)?.object("presence")?.object("hash") else { return [] }
+        return hash.names.map { PresenceMember(id: $0, info: hash.json($0)) }
     }
 }
 
