@@ -2,7 +2,7 @@
 
 scripts := config/scripts
 programs := .build/release
-sources := Sources Tests Benchmarks/Micro
+sources := Sources Tests Plugins Benchmarks/Micro
 format := swift format --configuration config/swift-format.json
 lint := swift format lint --configuration config/swift-format.json
 

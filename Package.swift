@@ -23,7 +23,7 @@ extension Target.Dependency {
     }
 }
 
-/// A library; programs contain the files of its folders `embedding`.
+/// A library, whose module contains the files of its folders `embedding`.
 func module(
     _ name: String,
     _ dependencies: [Target.Dependency] = [],
@@ -34,8 +34,9 @@ func module(
         name: name,
         dependencies: dependencies,
         path: path,
-        resources: folders.isEmpty ? nil : folders.map { .embedInCode($0) },
-        swiftSettings: strict
+        exclude: folders,
+        swiftSettings: strict,
+        plugins: folders.isEmpty ? [] : [.plugin(name: "EmbedFiles")]
     )
 }
 
@@ -103,6 +104,8 @@ let package = Package(
         ),
     ],
     targets: [
+        .plugin(name: "EmbedFiles", capability: .buildTool()),
+
         // System libraries: a module map, and the few macros that Swift cannot import.
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),

@@ -22,7 +22,8 @@ for taken in "$port PORT" "$demo_port DEMO_PORT"; do
 done
 
 echo "Building for release (some minutes the first time) …"
-config/scripts/build.sh release fanfare fanfare-demos demo-terminal || exit 1
+# The demos first: GRDB takes one core for as long as half of all else takes the other.
+config/scripts/build.sh release fanfare-demos demo-terminal fanfare || exit 1
 programs=$(config/scripts/build.sh path release)
 mkdir -p var
 
