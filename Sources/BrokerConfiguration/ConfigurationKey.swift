@@ -271,42 +271,6 @@ extension Array {
     }
 }
 
-extension SettingKind {
-    /// Reads the value at a place; returns `nil` and adds a fault if the text is invalid.
-    fileprivate func read(_ place: SettingTree, _ faults: inout [ConfigurationFault]) -> Value? {
-        // A list or section in place of a value has its fault already.
-        guard let setting = place.setting else { return nil }
-        return read(setting, &faults)
-    }
-
-    /// Parses a setting's value; returns `nil` and adds a fault if the text is invalid.
-    fileprivate func read(_ setting: Setting, _ faults: inout [ConfigurationFault]) -> Value? {
-        if case .text(let text, _) = setting.value,
-            let value = setting.value.isNone ? noneValue : read(text)
-        {
-            return value
-        }
-        let written =
-            switch setting.value {
-            case .text where setting.value.isNone: "nothing"
-            case .text(let text, _): isSecret ? "this" : "\"\(text)\""
-            case .emptyList, .emptySection: "a list or section"
-            }
-        let problem = "must be \(expectation), not \(written)"
-        faults.append(
-            ConfigurationFault(key: setting.key, problem: problem, origin: setting.origin)
-        )
-        return nil
-    }
-
-    /// Returns the fault of a value that is out of bounds.
-    fileprivate func faults(of value: Value, at key: String) -> [ConfigurationFault] {
-        if isValid(value) { return [] }
-        let problem = "must be \(expectation), not \"\(text(value))\""
-        return [ConfigurationFault(key: key, problem: problem)]
-    }
-}
-
 extension SettingTree {
     /// Sets the properties of `root` from the settings beneath this place.
     func read<Root>(

@@ -46,6 +46,40 @@ struct SettingKind<Value: Sendable>: Sendable {
             range: range
         )
     }
+
+    /// Reads the value at a place; returns `nil` and adds a fault if the text is invalid.
+    func read(_ place: SettingTree, _ faults: inout [ConfigurationFault]) -> Value? {
+        // A list or section in place of a value has its fault already.
+        guard let setting = place.setting else { return nil }
+        return read(setting, &faults)
+    }
+
+    /// Parses a setting's value; returns `nil` and adds a fault if the text is invalid.
+    func read(_ setting: Setting, _ faults: inout [ConfigurationFault]) -> Value? {
+        if case .text(let text, _) = setting.value,
+            let value = setting.value.isNone ? noneValue : read(text)
+        {
+            return value
+        }
+        let written =
+            switch setting.value {
+            case .text where setting.value.isNone: "nothing"
+            case .text(let text, _): isSecret ? "this" : "\"\(text)\""
+            case .emptyList, .emptySection: "a list or section"
+            }
+        let problem = "must be \(expectation), not \(written)"
+        faults.append(
+            ConfigurationFault(key: setting.key, problem: problem, origin: setting.origin)
+        )
+        return nil
+    }
+
+    /// Returns the fault of a value that is out of bounds.
+    func faults(of value: Value, at key: String) -> [ConfigurationFault] {
+        if isValid(value) { return [] }
+        let problem = "must be \(expectation), not \"\(text(value))\""
+        return [ConfigurationFault(key: key, problem: problem)]
+    }
 }
 
 extension SettingKind<Int> {
@@ -130,68 +164,66 @@ extension SettingKind<Bool> {
 }
 
 extension SettingKind<String> {
+    /// Creates a kind of text, which unless told otherwise is kept and printed as it is written.
+    init(
+        _ expectation: String,
+        read: @escaping @Sendable (String) -> String? = { $0 },
+        text: @escaping @Sendable (String) -> String = { $0 },
+        noneValue: String? = nil,
+        isSecret: Bool = false,
+        isValid: @escaping @Sendable (String) -> Bool
+    ) {
+        (self.expectation, self.read, self.isValid, self.text) = (expectation, read, isValid, text)
+        (self.noneValue, self.isSecret) = (noneValue, isSecret)
+    }
+
     /// A numeric IP address; a name would need a lookup, and may have several addresses.
     static var address: Self {
         Self(
-            expectation: "an IP address (127.0.0.1 or ::1 for this machine alone, "
+            "an IP address (127.0.0.1 or ::1 for this machine alone, "
                 + "0.0.0.0 or :: for every network)",
             read: { text in
                 if text == "localhost" { return "127.0.0.1" }
                 let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
                 return isBracketed ? String(text.dropFirst().dropLast()) : text
-            },
-            isValid: { !$0.hasPrefix("[") && SocketAddress(ip: $0, port: 0) != nil },
-            text: { $0 }
-        )
+            }
+        ) { !$0.hasPrefix("[") && SocketAddress(ip: $0, port: 0) != nil }
     }
 
     /// The path of a file.
     static func path(_ what: String, lengthMax: Int = 4_095) -> Self {
-        Self(
-            expectation: "\(what), at most \(lengthMax) bytes",
-            read: { $0 },
-            isValid: { !$0.isEmpty && $0.utf8.count <= lengthMax && !$0.utf8.contains(0) },
-            text: { $0 }
-        )
+        Self("\(what), at most \(lengthMax) bytes") {
+            !$0.isEmpty && $0.utf8.count <= lengthMax && !$0.utf8.contains(0)
+        }
     }
 
     /// A path prefix: empty, or `/segment` once or more.
     static var pathPrefix: Self {
         Self(
-            expectation: "a path as /realtime, without a slash at its end, or none",
-            read: { $0 },
-            isValid: { prefix in
-                prefix.isEmpty
-                    || prefix.hasPrefix("/") && !prefix.hasSuffix("/")
-                        && prefix.utf8.count <= 200
-                        && prefix.utf8.allSatisfy { isWordByte($0) || "/.~".utf8.contains($0) }
-            },
+            "a path as /realtime, without a slash at its end, or none",
             text: { $0.isEmpty ? "none" : $0 },
             noneValue: ""
-        )
+        ) { prefix in
+            prefix.isEmpty
+                || prefix.hasPrefix("/") && !prefix.hasSuffix("/") && prefix.utf8.count <= 200
+                    && prefix.utf8.allSatisfy { isWordByte($0) || "/.~".utf8.contains($0) }
+        }
     }
 
     /// An app's ID or key, which becomes part of URLs.
     static var word: Self {
-        Self(
-            expectation: "1 to 100 letters, digits, - or _",
-            read: { $0 },
-            isValid: { (1...100).contains($0.utf8.count) && $0.utf8.allSatisfy(isWordByte) },
-            text: { $0 }
-        )
+        Self("1 to 100 letters, digits, - or _") {
+            (1...100).contains($0.utf8.count) && $0.utf8.allSatisfy(isWordByte)
+        }
     }
 
     /// A secret, which is never printed.
     static var secret: Self {
         Self(
-            expectation: "1 to 256 characters of ASCII without spaces",
-            read: { $0 },
-            isValid: {
-                (1...256).contains($0.utf8.count) && $0.utf8.allSatisfy { $0 > 32 && $0 < 127 }
-            },
+            "1 to 256 characters of ASCII without spaces",
             text: { _ in "(secret)" },
             isSecret: true
-        )
+        ) { (1...256).contains($0.utf8.count) && $0.utf8.allSatisfy { $0 > 32 && $0 < 127 } }
     }
 }
 
