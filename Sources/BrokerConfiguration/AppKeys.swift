@@ -1,11 +1,14 @@
 internal import Broker
 internal import PusherProtocol
 
-extension ConfigurationKey<AppConfiguration> {
-    /// The keys of an app, in the order of the reference.
-    static let all: [Self] =
+/// The keys of an app.
+enum AppKeys {
+    typealias Key = ConfigurationKey<AppConfiguration>
+
+    /// All of them, in the order of the reference.
+    static let all: [Key] =
         [
-            Self(
+            Key(
                 "id",
                 \.id,
                 .word,
@@ -16,14 +19,14 @@ extension ConfigurationKey<AppConfiguration> {
                     only digits.
                     """
             ),
-            Self(
+            Key(
                 "key",
                 \.key,
                 .word,
                 isRequired: true,
                 help: "The public key, which clients send when they connect."
             ),
-            Self(
+            Key(
                 "secret",
                 \.secret,
                 .secret,
@@ -35,10 +38,10 @@ extension ConfigurationKey<AppConfiguration> {
                     app, and are refused on any address but loopback.
                     """
             ),
-            Self(
+            Key(
                 "credentials",
                 \.credentials,
-                listOf: ConfigurationKey<AppConfiguration.Credential>.all,
+                listOf: CredentialKeys.all,
                 blank: AppConfiguration.Credential(secret: ""),
                 help: """
                     Additional pairs with the same rights, for a replacement: add the new pair \
@@ -46,7 +49,7 @@ extension ConfigurationKey<AppConfiguration> {
                     above. Webhooks are signed with the secret above.
                     """
             ),
-            Self(
+            Key(
                 "enabled",
                 \.isEnabled,
                 .yesOrNo,
@@ -55,7 +58,7 @@ extension ConfigurationKey<AppConfiguration> {
                     connections are closed (4003).
                     """
             ),
-            Self(
+            Key(
                 "tls_only",
                 \.isTLSOnly,
                 .yesOrNo,
@@ -65,7 +68,7 @@ extension ConfigurationKey<AppConfiguration> {
                     are not affected.
                     """
             ),
-            Self(
+            Key(
                 "allowed_origins",
                 \.allowedOrigins,
                 listOf: .origin,
@@ -78,11 +81,11 @@ extension ConfigurationKey<AppConfiguration> {
                     which are not web pages, are accepted. Open connections stay. []: all origins.
                     """
             ),
-        ] + limits + features + recovery + [
-            Self(
+        ] + limits + features + RecoveryKeys.all + [
+            Key(
                 "webhooks",
                 \.webhooks,
-                listOf: ConfigurationKey<WebhookConfiguration>.all,
+                listOf: WebhookKeys.all,
                 blank: WebhookConfiguration(url: ""),
                 help: """
                     Endpoints of your backend that get signed requests about this app's channels. \
@@ -91,8 +94,8 @@ extension ConfigurationKey<AppConfiguration> {
             )
         ]
 
-    private static let limits: [Self] = [
-        Self(
+    private static let limits: [Key] = [
+        Key(
             "connections_max",
             \.limits.connectionsMax,
             SettingKind<Int>.count("a number of connections", in: 1...100_000_000).orNone(),
@@ -101,7 +104,7 @@ extension ConfigurationKey<AppConfiguration> {
                 no open connection. none: no limit per app.
                 """
         ),
-        Self(
+        Key(
             "queued_bytes_max",
             \.limits.queuedBytesMax,
             SettingKind<Int>.bytes(in: (64 << 10)...(1 << 40)).orNone(),
@@ -110,13 +113,13 @@ extension ConfigurationKey<AppConfiguration> {
                 limits.queued_bytes_total_max applies, which all apps share.
                 """
         ),
-        Self(
+        Key(
             "subscriptions_max",
             \.limits.subscriptionsMax,
             .count("a number of channels", in: 1...10_000_000),
             help: "Channels per connection; further subscriptions are refused."
         ),
-        Self(
+        Key(
             "event_data_length_max",
             \.limits.texts.dataLengthMax,
             eventDataLength,
@@ -125,20 +128,20 @@ extension ConfigurationKey<AppConfiguration> {
                 some official libraries accept 10 KiB.
                 """
         ),
-        Self(
+        Key(
             "event_data_rules",
             \.limits.texts.dataRules,
-            listOf: ConfigurationKey<DataLengthRule>.all,
+            listOf: DataLengthRuleKeys.all,
             blank: DataLengthRule(channelPrefix: "", lengthMax: 0),
             help: "Other limits for the channels with a prefix; the first rule that fits applies."
         ),
-        Self(
+        Key(
             "channel_name_length_max",
             \.limits.texts.channelNameLengthMax,
             .count("a number of characters", in: 1...1_000),
             help: "Characters of a channel name. The protocol's limit is 200."
         ),
-        Self(
+        Key(
             "trigger_channels_max",
             \.limits.texts.channelsPerTriggerMax,
             .count("a number of channels", in: 1...10_000),
@@ -147,7 +150,7 @@ extension ConfigurationKey<AppConfiguration> {
                 service accepts 100.
                 """
         ),
-        Self(
+        Key(
             "batch_events_max",
             \.limits.texts.eventsPerBatchMax,
             .count("a number of events", in: 1...10_000),
@@ -156,7 +159,7 @@ extension ConfigurationKey<AppConfiguration> {
                 accepts 10.
                 """
         ),
-        Self(
+        Key(
             "members_max",
             \.limits.membersMax,
             .count("a number of members", in: 1...1_000_000),
@@ -166,7 +169,7 @@ extension ConfigurationKey<AppConfiguration> {
                 member gets the list of all.
                 """
         ),
-        Self(
+        Key(
             "presence_notice_delay",
             \.features.presenceNoticeDelay,
             .count("a number of milliseconds", in: 0...1_000),
@@ -177,13 +180,13 @@ extension ConfigurationKey<AppConfiguration> {
                 wait.
                 """
         ),
-        Self(
+        Key(
             "user_info_length_max",
             \.limits.userInfoLengthMax,
             .bytes(in: 0...(1 << 20)),
             help: "Bytes of a member's user_info as JSON; a member with more is refused."
         ),
-        Self(
+        Key(
             "watchlist_max",
             \.limits.watchlistMax,
             .count("a number of users", in: 1...10_000),
@@ -192,7 +195,7 @@ extension ConfigurationKey<AppConfiguration> {
                 watched, and the client gets 4302.
                 """
         ),
-        Self(
+        Key(
             "cached_events_max",
             \.limits.cachedEventsMax,
             .count("a number of events", in: 1...100_000_000),
@@ -201,7 +204,7 @@ extension ConfigurationKey<AppConfiguration> {
                 oldest. Each needs as much memory as its data.
                 """
         ),
-        Self(
+        Key(
             "cache_lifetime",
             \.features.cacheLifetime,
             .count("a number of seconds", in: 1...86_400),
@@ -209,7 +212,7 @@ extension ConfigurationKey<AppConfiguration> {
                 Seconds that a cache channel holds its last event. The official service has 1800.
                 """
         ),
-        Self(
+        Key(
             "idempotency_keys_max",
             \.limits.idempotencyKeysMax,
             .count("a number of keys", in: 0...100_000_000),
@@ -219,13 +222,13 @@ extension ConfigurationKey<AppConfiguration> {
                 Idempotency-Key. One more replaces the oldest. 0: none.
                 """
         ),
-        Self(
+        Key(
             "idempotency_age",
             \.features.idempotencyAge,
             .count("a number of seconds", in: 1...86_400),
             help: "Seconds that an idempotency key is remembered."
         ),
-        Self(
+        Key(
             "client_events_per_second_max",
             \.limits.clientEventRate,
             .rate("a number of events a second", in: 1...1_000_000),
@@ -234,7 +237,7 @@ extension ConfigurationKey<AppConfiguration> {
                 The protocol's limit is 10.
                 """
         ),
-        Self(
+        Key(
             "subscriptions_per_second_max",
             \.limits.subscriptionRate,
             SettingKind<Rate>.rate("a number of subscriptions a second", in: 1...1_000_000)
@@ -245,7 +248,7 @@ extension ConfigurationKey<AppConfiguration> {
                 reconnect: allow more than they use. none: no limit.
                 """
         ),
-        Self(
+        Key(
             "requests_per_second_max",
             \.limits.requestRates.all,
             requestRate,
@@ -254,7 +257,7 @@ extension ConfigurationKey<AppConfiguration> {
                 answered with 429 and Retry-After. none: no limit.
                 """
         ),
-        Self(
+        Key(
             "triggers_per_second_max",
             \.limits.requestRates.triggers,
             requestRate,
@@ -263,19 +266,19 @@ extension ConfigurationKey<AppConfiguration> {
                 applies.
                 """
         ),
-        Self(
+        Key(
             "queries_per_second_max",
             \.limits.requestRates.queries,
             requestRate,
             help: "The same for requests that query channels and users."
         ),
-        Self(
+        Key(
             "terminations_per_second_max",
             \.limits.requestRates.terminations,
             requestRate,
             help: "The same for requests that close a user's connections."
         ),
-        Self(
+        Key(
             "faulty_messages_per_minute_max",
             \.limits.faultsPerMinuteMax,
             .count("a number of messages a minute", in: 1...1_000_000),
@@ -293,8 +296,8 @@ extension ConfigurationKey<AppConfiguration> {
     private static let requestRate =
         SettingKind<Rate>.rate("a number of requests a second", in: 1...100_000_000).orNone()
 
-    private static let features: [Self] = [
-        Self(
+    private static let features: [Key] = [
+        Key(
             "features.client_events",
             \.features.clientEvents,
             .yesOrNo,
@@ -304,7 +307,7 @@ extension ConfigurationKey<AppConfiguration> {
                 own apps is false, as on the official service; the development app has true.
                 """
         ),
-        Self(
+        Key(
             "features.subscription_count",
             \.features.subscriptionCount,
             .yesOrNo,
@@ -313,13 +316,13 @@ extension ConfigurationKey<AppConfiguration> {
                 every 5 s above 100 subscribers. Backends can always query it.
                 """
         ),
-        Self(
+        Key(
             "features.users",
             \.features.users,
             .yesOrNo,
             help: "false: sign-ins are refused with an error."
         ),
-        Self(
+        Key(
             "features.watchlist",
             \.features.watchlist,
             .yesOrNo,
@@ -328,7 +331,7 @@ extension ConfigurationKey<AppConfiguration> {
                 and offline. Needs features.users.
                 """
         ),
-        Self(
+        Key(
             "features.authorized_connections",
             \.features.authorizedConnections,
             .yesOrNo,
@@ -338,7 +341,7 @@ extension ConfigurationKey<AppConfiguration> {
                 against clients that have only the key.
                 """
         ),
-        Self(
+        Key(
             "features.authorization_timeout",
             \.features.authorizationTimeout,
             .count("a number of seconds", in: 1...3_600),
@@ -347,17 +350,19 @@ extension ConfigurationKey<AppConfiguration> {
     ]
 }
 
-extension ConfigurationKey<AppConfiguration.Credential> {
-    /// The keys of a further credential.
-    static let all: [Self] = [
-        Self(
+/// The keys of a further credential.
+enum CredentialKeys {
+    typealias Key = ConfigurationKey<AppConfiguration.Credential>
+
+    static let all: [Key] = [
+        Key(
             "key",
             \.key,
             SettingKind<String>.word.orNone(),
             example: "another-key",
             help: "The key. none: the secret is an additional one of the key above."
         ),
-        Self(
+        Key(
             "secret",
             \.secret,
             .secret,
@@ -368,10 +373,12 @@ extension ConfigurationKey<AppConfiguration.Credential> {
     ]
 }
 
-extension ConfigurationKey<DataLengthRule> {
-    /// The keys of a rule.
-    static let all: [Self] = [
-        Self(
+/// The keys of a rule.
+enum DataLengthRuleKeys {
+    typealias Key = ConfigurationKey<DataLengthRule>
+
+    static let all: [Key] = [
+        Key(
             "channel_prefix",
             \.channelPrefix,
             .channelNamePart,
@@ -379,10 +386,10 @@ extension ConfigurationKey<DataLengthRule> {
             example: "private-reports-",
             help: "The beginning of the channels' names."
         ),
-        Self(
+        Key(
             "length_max",
             \.lengthMax,
-            ConfigurationKey<AppConfiguration>.eventDataLength,
+            AppKeys.eventDataLength,
             isRequired: true,
             example: "500 KiB",
             help: "Bytes of an event's data."
@@ -390,10 +397,12 @@ extension ConfigurationKey<DataLengthRule> {
     ]
 }
 
-extension ConfigurationKey<WebhookConfiguration> {
-    /// The keys of an endpoint.
-    static let all: [Self] = [
-        Self(
+/// The keys of an endpoint.
+enum WebhookKeys {
+    typealias Key = ConfigurationKey<WebhookConfiguration>
+
+    static let all: [Key] = [
+        Key(
             "url",
             \.url,
             .endpoint,
@@ -401,7 +410,7 @@ extension ConfigurationKey<WebhookConfiguration> {
             example: "https://example.com/webhooks",
             help: "The endpoint, with https:// or http://."
         ),
-        Self(
+        Key(
             "events",
             \.events,
             listOf: .choice,
@@ -410,19 +419,19 @@ extension ConfigurationKey<WebhookConfiguration> {
                 do not know.
                 """
         ),
-        Self(
+        Key(
             "channel_prefix",
             \.channelPrefix,
             .channelNamePart,
             help: "Only channels whose names begin like this. none: all."
         ),
-        Self(
+        Key(
             "channel_suffix",
             \.channelSuffix,
             .channelNamePart,
             help: "Only channels whose names end like this. none: all."
         ),
-        Self(
+        Key(
             "headers",
             \.headers,
             names: .fieldName,
@@ -430,7 +439,7 @@ extension ConfigurationKey<WebhookConfiguration> {
             example: "{X-Example: text}",
             help: "Additional headers of each request, for example for a proxy."
         ),
-        Self(
+        Key(
             "batching",
             \.isBatching,
             .yesOrNo,

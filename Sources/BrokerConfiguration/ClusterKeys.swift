@@ -1,9 +1,11 @@
 import Redis
 
-extension ConfigurationKey<Configuration> {
-    /// The keys of a broker that is one of several nodes.
-    static let cluster: [Self] = [
-        Self(
+/// The keys of a broker that is one of several nodes.
+enum ClusterKeys {
+    typealias Key = ConfigurationKey<Configuration>
+
+    static let all: [Key] = [
+        Key(
             "cluster.engine",
             \.cluster.engine,
             SettingKind<ClusterConfiguration.Engine>.choice.orNone(),
@@ -13,16 +15,16 @@ extension ConfigurationKey<Configuration> {
                 about the server.
                 """
         ),
-        Self(
+        Key(
             "cluster.node",
             \.cluster.node,
-            SettingKind<String>.nodeName.orNone(),
+            nodeName.orNone(),
             help: """
                 The node's name in logs and in Redis: 1 to 64 letters, digits, ., - or _. none: \
                 the machine's name.
                 """
         ),
-        Self(
+        Key(
             "cluster.partitions",
             \.cluster.partitions,
             .count("a number of partitions", in: 1...16_384),
@@ -31,7 +33,7 @@ extension ConfigurationKey<Configuration> {
                 change it later, delete what is in Redis.
                 """
         ),
-        Self(
+        Key(
             "cluster.prefix",
             \.cluster.prefix,
             .word,
@@ -40,10 +42,10 @@ extension ConfigurationKey<Configuration> {
                 ones.
                 """
         ),
-        Self(
+        Key(
             "cluster.redis.urls",
             \.cluster.redis.urls,
-            listOf: .redisURL,
+            listOf: redisURL,
             examples: ["redis://127.0.0.1:6379"],
             help: """
                 The server's address: redis://HOST:6379, rediss://HOST:6379 for TLS, or \
@@ -52,7 +54,7 @@ extension ConfigurationKey<Configuration> {
                 the same order. To change their number later, delete what is in Redis.
                 """
         ),
-        Self(
+        Key(
             "cluster.redis.mode",
             \.cluster.redis.mode,
             SettingKind<ClusterConfiguration.Redis.Mode>.choice,
@@ -64,10 +66,10 @@ extension ConfigurationKey<Configuration> {
                 another way.
                 """
         ),
-        Self(
+        Key(
             "cluster.redis.sentinels",
             \.cluster.redis.sentinels,
-            listOf: .redisURL,
+            listOf: redisURL,
             examples: ["redis://127.0.0.1:26379"],
             help: """
                 All Sentinels that monitor the servers, with their ports. An address above is then \
@@ -75,19 +77,19 @@ extension ConfigurationKey<Configuration> {
                 server that more than half of them name, and none without such a majority.
                 """
         ),
-        Self(
+        Key(
             "cluster.redis.username",
             \.cluster.redis.username,
             SettingKind<String>.secret.orNone(),
             help: "The user, if it is not in the address. none: the default user."
         ),
-        Self(
+        Key(
             "cluster.redis.password",
             \.cluster.redis.password,
             SettingKind<String>.secret.orNone(),
             help: "The password, if it is not in the address. none: no password."
         ),
-        Self(
+        Key(
             "cluster.redis.trust",
             \.cluster.redis.trust,
             SettingKind<String>.path("the path of a PEM file").orNone(),
@@ -96,7 +98,7 @@ extension ConfigurationKey<Configuration> {
                 the system's.
                 """
         ),
-        Self(
+        Key(
             "cluster.redis.acknowledge",
             \.cluster.redis.acknowledge,
             SettingKind<ClusterConfiguration.Redis.Acknowledgement>.choice,
@@ -108,7 +110,7 @@ extension ConfigurationKey<Configuration> {
                 may have been published.
                 """
         ),
-        Self(
+        Key(
             "cluster.redis.replicas",
             \.cluster.redis.replicas,
             .count("a number of replicas", in: 1...16),
@@ -118,7 +120,7 @@ extension ConfigurationKey<Configuration> {
                 resume from their positions after a failover.
                 """
         ),
-        Self(
+        Key(
             "cluster.redis.patience",
             \.cluster.redis.patience,
             .count("a number of seconds", in: 0...60),
@@ -127,7 +129,7 @@ extension ConfigurationKey<Configuration> {
                 refused with 503 and Retry-After.
                 """
         ),
-        Self(
+        Key(
             "cluster.redis.queued_bytes_max",
             \.cluster.redis.queuedBytesMax,
             .bytes(in: (1 << 20)...(16 << 30)),
@@ -136,7 +138,7 @@ extension ConfigurationKey<Configuration> {
                 Retry-After.
                 """
         ),
-        Self(
+        Key(
             "cluster.lease",
             \.cluster.lease,
             .count("a number of seconds", in: 4...300),
@@ -145,7 +147,7 @@ extension ConfigurationKey<Configuration> {
                 and remove what it has in Redis.
                 """
         ),
-        Self(
+        Key(
             "cluster.close_after",
             \.cluster.closeAfter,
             .count("a number of seconds", in: 1...3_600),
@@ -156,31 +158,17 @@ extension ConfigurationKey<Configuration> {
                 """
         ),
     ]
-}
 
-extension SettingKind<String> {
     /// A node's name, which becomes a part of keys and of `CLIENT LIST`.
-    fileprivate static var nodeName: Self {
-        Self(
-            expectation: "1 to 64 letters, digits, ., - or _",
-            read: { $0 },
-            isValid: { name in
-                (1...64).contains(name.utf8.count)
-                    && name.utf8.allSatisfy { isWordByte($0) || $0 == UInt8(ascii: ".") }
-            },
-            text: { $0 }
-        )
+    private static let nodeName = SettingKind<String>("1 to 64 letters, digits, ., - or _") {
+        (1...64).contains($0.utf8.count)
+            && $0.utf8.allSatisfy { isWordByte($0) || $0 == UInt8(ascii: ".") }
     }
 
     /// The address of a Redis server, which may contain a password.
-    fileprivate static var redisURL: Self {
-        Self(
-            expectation:
-                "an address as redis://HOST:6379, rediss:// for TLS, or redis+unix:///PATH",
-            read: { $0 },
-            isValid: { (try? RedisURL($0)) != nil },
-            text: { (try? RedisURL($0)).map { "\($0)" } ?? "(secret)" },
-            isSecret: true
-        )
-    }
+    private static let redisURL = SettingKind<String>(
+        "an address as redis://HOST:6379, rediss:// for TLS, or redis+unix:///PATH",
+        text: { (try? RedisURL($0)).map { "\($0)" } ?? "(secret)" },
+        isSecret: true
+    ) { (try? RedisURL($0)) != nil }
 }

@@ -31,7 +31,7 @@ extension Configuration {
     }
 
     private func boundFaults() -> [ConfigurationFault] {
-        ConfigurationKey<Configuration>.all.flatMap { $0.validate(self, "") }
+        ConfigurationKeys.all.flatMap { $0.validate(self, "") }
     }
 
     /// The faults of lists of hosts: no port can be listened on twice at an address.

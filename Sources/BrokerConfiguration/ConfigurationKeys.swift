@@ -2,11 +2,14 @@ import Broker
 internal import Logging
 internal import Net
 
-extension ConfigurationKey<Configuration> {
-    /// The top-level keys, in the order of the reference.
-    static let all: [Self] =
+/// The top-level keys.
+enum ConfigurationKeys {
+    typealias Key = ConfigurationKey<Configuration>
+
+    /// All of them, in the order of the reference.
+    static let all: [Key] =
         [
-            Self(
+            Key(
                 "listen.host",
                 \.hosts,
                 oneOrMore: .address,
@@ -17,13 +20,13 @@ extension ConfigurationKey<Configuration> {
                     variable or option, separate them by commas: 10.0.0.7,::1.
                     """
             ),
-            Self(
+            Key(
                 "listen.port",
                 \.port,
                 SettingKind<UInt16>.port.orNone(),
                 help: "The port of ws:// and http://. 0: any free port. none: no plain listener."
             ),
-            Self(
+            Key(
                 "listen.unix_socket",
                 \.unixSocket,
                 // sockaddr_un has room for 108 bytes, including the terminating zero (unix(7)).
@@ -33,7 +36,7 @@ extension ConfigurationKey<Configuration> {
                     /run/fanfare/fanfare.sock. It has at most 107 bytes. none: no socket.
                     """
             ),
-            Self(
+            Key(
                 "listen.path_prefix",
                 \.pathPrefix,
                 .pathPrefix,
@@ -42,7 +45,7 @@ extension ConfigurationKey<Configuration> {
                     prefix. none: the protocol's paths, /app/KEY and /apps/ID/….
                     """
             ),
-            Self(
+            Key(
                 "listen.trusted_proxies",
                 \.admission.trustedProxies,
                 listOf: .addressRange,
@@ -54,7 +57,7 @@ extension ConfigurationKey<Configuration> {
                     untrusted machines: they could claim any address.
                     """
             ),
-            Self(
+            Key(
                 "tls.port",
                 \.tlsPort,
                 SettingKind<UInt16>.port.orNone(),
@@ -63,10 +66,10 @@ extension ConfigurationKey<Configuration> {
                     port. none: no TLS.
                     """
             ),
-            Self(
+            Key(
                 "tls.certificates",
                 \.certificates,
-                listOf: ConfigurationKey<CertificateFiles>.all,
+                listOf: CertificateKeys.all,
                 blank: CertificateFiles(certificate: "", key: ""),
                 isReloaded: true,
                 help: """
@@ -76,16 +79,16 @@ extension ConfigurationKey<Configuration> {
                     is loaded within four seconds for new connections; open connections stay.
                     """
             ),
-            Self(
+            Key(
                 "loops",
                 \.loops,
                 .count("a number of threads", in: 0...1_024),
                 help: "Threads that serve connections. 0: one per core; more do not help."
             ),
-            Self(
+            Key(
                 "apps",
                 \.apps,
-                listOf: ConfigurationKey<AppConfiguration>.all,
+                listOf: AppKeys.all,
                 blank: AppConfiguration(id: "", key: "", secret: ""),
                 isReloaded: true,
                 help: """
@@ -94,7 +97,7 @@ extension ConfigurationKey<Configuration> {
                     (4001).
                     """
             ),
-            Self(
+            Key(
                 "clients.activity_timeout",
                 \.activityTimeout,
                 .count("a number of seconds", in: 1...86_400),
@@ -104,13 +107,13 @@ extension ConfigurationKey<Configuration> {
                     sooner and costs traffic.
                     """
             ),
-            Self(
+            Key(
                 "clients.pong_timeout",
                 \.pongTimeout,
                 .count("a number of seconds", in: 1...3_600),
                 help: "Seconds to answer a ping; then the connection is closed (4201)."
             ),
-            Self(
+            Key(
                 "clients.require_protocol_version",
                 \.requiresProtocolVersion,
                 .yesOrNo,
@@ -119,8 +122,8 @@ extension ConfigurationKey<Configuration> {
                     get the current version, 7.
                     """
             ),
-        ] + admission + sizes + [
-            Self(
+        ] + LimitKeys.all + [
+            Key(
                 "compression.enabled",
                 \.compression.isEnabled,
                 .yesOrNo,
@@ -130,13 +133,13 @@ extension ConfigurationKey<Configuration> {
                     per such connection.
                     """
             ),
-            Self(
+            Key(
                 "compression.threshold",
                 \.compression.threshold,
                 .bytes(in: 0...(16 << 20)),
                 help: "Bytes of the shortest message that is compressed."
             ),
-            Self(
+            Key(
                 "webhooks.database",
                 \.webhooks.database,
                 SettingKind<String>.path("the path of a file to make").orNone(),
@@ -150,7 +153,7 @@ extension ConfigurationKey<Configuration> {
                     loses them.
                     """
             ),
-            Self(
+            Key(
                 "webhooks.trust",
                 \.webhooks.trust,
                 SettingKind<String>.path("the path of a PEM file").orNone(),
@@ -159,13 +162,13 @@ extension ConfigurationKey<Configuration> {
                     private authority. none: only the system's.
                     """
             ),
-            Self(
+            Key(
                 "webhooks.in_flight_max",
                 \.webhooks.inFlightMax,
                 .count("a number of requests", in: 1...1_000),
                 help: "Concurrent requests to one endpoint; further ones wait."
             ),
-            Self(
+            Key(
                 "webhooks.queued_max",
                 \.webhooks.queuedMax,
                 .count("a number of webhooks", in: 1...10_000_000),
@@ -174,7 +177,7 @@ extension ConfigurationKey<Configuration> {
                     which "fanfare webhooks" lists and replays.
                     """
             ),
-            Self(
+            Key(
                 "webhooks.queued_bytes_max",
                 \.webhooks.queuedBytesMax,
                 .bytes(in: (64 << 10)...(16 << 30)),
@@ -183,8 +186,8 @@ extension ConfigurationKey<Configuration> {
                     letters, too.
                     """
             ),
-        ] + connectionRecords + archive + cluster + [
-            Self(
+        ] + connectionRecords + archive + ClusterKeys.all + [
+            Key(
                 "metrics.host",
                 \.metrics.hosts,
                 oneOrMore: .address,
@@ -197,14 +200,14 @@ extension ConfigurationKey<Configuration> {
                     a private network, or a list of them.
                     """
             ),
-            Self(
+            Key(
                 "metrics.port",
                 \.metrics.port,
                 SettingKind<UInt16>.port.orNone(),
                 help: "The port of the metrics. 0: any free port. none: no metrics."
             ),
-        ] + console + [
-            Self(
+        ] + ConsoleKeys.all + [
+            Key(
                 "shutdown.deadline",
                 \.shutdown.deadline,
                 .count("a number of seconds", in: 0...3_600),
@@ -214,7 +217,7 @@ extension ConfigurationKey<Configuration> {
                     webhooks in their file.
                     """
             ),
-            Self(
+            Key(
                 "shutdown.pace",
                 \.shutdown.pace,
                 .count("a number of clients a second", in: 1...1_000_000),
@@ -224,7 +227,7 @@ extension ConfigurationKey<Configuration> {
                     once, to the next broker: choose what it can accept.
                     """
             ),
-            Self(
+            Key(
                 "shutdown.notice",
                 \.shutdown.notice,
                 .count("a number of seconds", in: 0...3_600),
@@ -235,7 +238,7 @@ extension ConfigurationKey<Configuration> {
                     once.
                     """
             ),
-            Self(
+            Key(
                 "log.level",
                 \.log.level,
                 .choice,
@@ -246,7 +249,7 @@ extension ConfigurationKey<Configuration> {
                     message. Secrets and signatures are left out.
                     """
             ),
-            Self(
+            Key(
                 "log.format",
                 \.log.format,
                 .choice,
@@ -256,12 +259,30 @@ extension ConfigurationKey<Configuration> {
                     """
             ),
         ]
-}
 
-extension ConfigurationKey<Configuration> {
+    /// The keys of the connection records.
+    private static let connectionRecords: [Key] = [
+        Key(
+            "recovery.connection_records",
+            \.connectionRecords.scope,
+            .choice,
+            help: """
+                The connections for which the broker records the serials that they got, for \
+                "fanfare why". tracked: those that track their position on a channel. all: those \
+                with a subscription.
+                """
+        ),
+        Key(
+            "recovery.connection_records_max",
+            \.connectionRecords.closedMax,
+            .count("a number of connections", in: 0...10_000_000),
+            help: "Closed connections that are recorded; one more replaces the oldest."
+        ),
+    ]
+
     /// The archive of stored channels, and the spool.
-    private static let archive: [Self] = [
-        Self(
+    private static let archive: [Key] = [
+        Key(
             "recovery.database",
             \.recovery.database,
             SettingKind<String>.path("the path of a file to make").orNone(),
@@ -272,7 +293,7 @@ extension ConfigurationKey<Configuration> {
                 the file when you go back to none. none: no rule may have store: sqlite.
                 """
         ),
-        Self(
+        Key(
             "recovery.sync",
             \.recovery.sync,
             .choice,
@@ -283,7 +304,7 @@ extension ConfigurationKey<Configuration> {
                 its own event.
                 """
         ),
-        Self(
+        Key(
             "recovery.when_failing",
             \.recovery.whenFailing,
             .choice,
@@ -293,7 +314,7 @@ extension ConfigurationKey<Configuration> {
                 reconnect later are notified of a gap.
                 """
         ),
-        Self(
+        Key(
             "recovery.unstored_bytes_max",
             \.recovery.unstoredBytesMax,
             .bytes(in: (64 << 10)...(16 << 30)),
@@ -302,7 +323,7 @@ extension ConfigurationKey<Configuration> {
                 refused with 503.
                 """
         ),
-        Self(
+        Key(
             "recovery.database_bytes_max",
             \.recovery.databaseBytesMax,
             .bytes(in: (1 << 20)...(1 << 40)),
@@ -311,7 +332,7 @@ extension ConfigurationKey<Configuration> {
                 channels are deleted. Sessions may use a quarter of it in addition.
                 """
         ),
-        Self(
+        Key(
             "recovery.spool",
             \.recovery.spool,
             SettingKind<String>.path("the path of a file to make").orNone(),
@@ -326,10 +347,12 @@ extension ConfigurationKey<Configuration> {
     ]
 }
 
-extension ConfigurationKey<CertificateFiles> {
-    /// The keys of a certificate.
-    static let all: [Self] = [
-        Self(
+/// The keys of a certificate.
+enum CertificateKeys {
+    typealias Key = ConfigurationKey<CertificateFiles>
+
+    static let all: [Key] = [
+        Key(
             "certificate",
             \.certificate,
             .path("the path of a PEM file"),
@@ -337,7 +360,7 @@ extension ConfigurationKey<CertificateFiles> {
             example: "/etc/fanfare/tls/fullchain.pem",
             help: "A PEM file: the server's certificate, then the rest of its chain."
         ),
-        Self(
+        Key(
             "key",
             \.key,
             .path("the path of a PEM file"),
@@ -346,35 +369,4 @@ extension ConfigurationKey<CertificateFiles> {
             help: "A PEM file of its private key."
         ),
     ]
-}
-
-extension ConfigurationKey<Configuration> {
-    /// The keys of the connection records.
-    static let connectionRecords: [Self] = [
-        Self(
-            "recovery.connection_records",
-            \.connectionRecords.scope,
-            .choice,
-            help: """
-                The connections for which the broker records the serials that they got, for \
-                "fanfare why". tracked: those that track their position on a channel. all: those \
-                with a subscription.
-                """
-        ),
-        Self(
-            "recovery.connection_records_max",
-            \.connectionRecords.closedMax,
-            .count("a number of connections", in: 0...10_000_000),
-            help: "Closed connections that are recorded; one more replaces the oldest."
-        ),
-    ]
-}
-
-extension Configuration {
-    /// Returns the changed keys that take effect at the next start.
-    package func restartKeys(comparedWith other: Configuration) -> [String] {
-        ConfigurationKey<Configuration>.all
-            .filter { !$0.isReloaded && !$0.isSame(self, other) }
-            .map(\.path)
-    }
 }

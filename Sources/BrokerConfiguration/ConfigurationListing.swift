@@ -13,13 +13,13 @@ package struct ListedSetting: Sendable, Equatable {
 extension Configuration {
     /// All keys with their values, in the order of the reference; secrets are hidden.
     package var listed: [ListedSetting] {
-        let defaults = Self.values(of: ConfigurationKey<Configuration>.all, in: Configuration())
+        let defaults = Self.values(of: ConfigurationKeys.all, in: Configuration())
         let appDefaults = Self.values(
             // What has to be written has no default.
-            of: ConfigurationKey<AppConfiguration>.all.filter { !$0.isRequired },
+            of: AppKeys.all.filter { !$0.isRequired },
             in: AppConfiguration(id: "", key: "", secret: "")
         )
-        return ConfigurationKey<Configuration>.all.flatMap { $0.listed(self, "") }
+        return ConfigurationKeys.all.flatMap { $0.listed(self, "") }
             .map { setting in
                 var setting = setting
                 let keyOfApp = Self.keyOfApp(setting.key)
@@ -32,10 +32,17 @@ extension Configuration {
     /// The configuration that is in force after a reload: what takes effect at the next start stays as it is.
     package func reloaded(_ other: Configuration) -> Configuration {
         var result = self
-        for key in ConfigurationKey<Configuration>.all where key.isReloaded {
+        for key in ConfigurationKeys.all where key.isReloaded {
             key.copy(other, &result)
         }
         return result
+    }
+
+    /// Returns the changed keys that take effect at the next start.
+    package func restartKeys(comparedWith other: Configuration) -> [String] {
+        ConfigurationKeys.all
+            .filter { !$0.isReloaded && !$0.isSame(self, other) }
+            .map(\.path)
     }
 
     /// The value of a key as in the file, `N` standing for the position of an app: where apps differ, each value once.
@@ -45,11 +52,11 @@ extension Configuration {
     package func written(_ key: String) -> [String] {
         let appPrefix = "apps.N."
         guard key.hasPrefix(appPrefix) else {
-            let key = ConfigurationKey<Configuration>.all.first { $0.path == key }
+            let key = ConfigurationKeys.all.first { $0.path == key }
             return [key?.written(self)].compactMap(\.self)
         }
         let path = key.dropFirst(appPrefix.count)
-        let appKey = ConfigurationKey<AppConfiguration>.all.first { $0.path == path }
+        let appKey = AppKeys.all.first { $0.path == path }
         var values: [String] = []
         for app in apps {
             if let value = appKey?.written(app), !values.contains(value) { values.append(value) }
@@ -75,5 +82,5 @@ extension Configuration {
 
 extension AppConfiguration {
     /// A text that differs where the values of keys do, secrets included; not for people.
-    package var identity: String { ConfigurationKey<AppConfiguration>.all.identity(of: self) }
+    package var identity: String { AppKeys.all.identity(of: self) }
 }

@@ -84,7 +84,7 @@ struct ConfigurationReading {
         }
         var configuration = Configuration()
         SettingTree(settings.all)
-            .read(ConfigurationKey<Configuration>.all, into: &configuration, &faults)
+            .read(ConfigurationKeys.all, into: &configuration, &faults)
         // An unreadable setting has its fault already; faults of its default are not reported.
         let known = faults.map(\.key)
         for var fault in configuration.faults() {

@@ -31,7 +31,7 @@ struct ConfigurationReference {
         var reference = ConfigurationReference()
         reference.lines = preface.split(separator: "\n", omittingEmptySubsequences: false)
             .map { $0.isEmpty ? "#" : "# \($0)" }
-        let keys = ConfigurationKey<Configuration>.all.map { $0.reference(.development) }
+        let keys = ConfigurationKeys.all.map { $0.reference(.development) }
         reference.add(keys, in: [], margin: "")
         return reference.lines.joined(separator: "\n") + "\n"
     }

@@ -16,7 +16,7 @@ indirect enum ConfigurationSchema: Sendable {
     typealias Member = (name: String, schema: ConfigurationSchema)
 
     /// The schema of a whole configuration.
-    static let root = of(ConfigurationKey<Configuration>.all)
+    static let root = of(ConfigurationKeys.all)
 
     /// Creates the section of these keys; the parts of a key's path are nested sections.
     static func of<Root>(_ keys: [ConfigurationKey<Root>]) -> ConfigurationSchema {

@@ -31,10 +31,12 @@ extension Configuration {
     }
 }
 
-extension ConfigurationKey<Configuration> {
-    /// The keys of the console.
-    static let console: [Self] = [
-        Self(
+/// The keys of the console.
+enum ConsoleKeys {
+    typealias Key = ConfigurationKey<Configuration>
+
+    static let all: [Key] = [
+        Key(
             "console.host",
             \.console.hosts,
             oneOrMore: .address,
@@ -45,13 +47,13 @@ extension ConfigurationKey<Configuration> {
                 addresses, write a list.
                 """
         ),
-        Self(
+        Key(
             "console.port",
             \.console.port,
             SettingKind<UInt16>.port.orNone(),
             help: "The port of the console. 0: any free port. none: no console."
         ),
-        Self(
+        Key(
             "console.password",
             \.console.password,
             SettingKind<String>.secret.orNone(),
@@ -62,7 +64,7 @@ extension ConfigurationKey<Configuration> {
                 to wait.
                 """
         ),
-        Self(
+        Key(
             "console.payloads",
             \.console.payloads,
             SettingKind<Bool>.yesOrNo.orNone(),

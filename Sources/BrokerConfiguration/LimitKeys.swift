@@ -4,10 +4,13 @@ internal import HTTPServer
 internal import Net
 internal import WebSocket
 
-extension ConfigurationKey<Configuration> {
-    /// The limits of connections before they are authenticated.
-    static let admission: [Self] = [
-        Self(
+/// The keys of the limits that all apps share.
+enum LimitKeys {
+    typealias Key = ConfigurationKey<Configuration>
+
+    static let all: [Key] = [
+        // Connections before they are authenticated.
+        Key(
             "limits.connections_max",
             \.connectionsMax,
             connections.orNone(),
@@ -16,7 +19,7 @@ extension ConfigurationKey<Configuration> {
                 retry later. none: the limit of open descriptors ("ulimit -n").
                 """
         ),
-        Self(
+        Key(
             "limits.connections_per_address_max",
             \.admission.connectionsPerAddressMax,
             connections.orNone(),
@@ -28,7 +31,7 @@ extension ConfigurationKey<Configuration> {
                 quarter of all.
                 """
         ),
-        Self(
+        Key(
             "limits.new_connections_per_second_max",
             \.admission.newConnectionsPerSecondMax,
             connectionsPerSecond.orNone(),
@@ -37,13 +40,13 @@ extension ConfigurationKey<Configuration> {
                 never delay connected clients, however many they are. none: no limit.
                 """
         ),
-        Self(
+        Key(
             "limits.new_connections_per_address_per_second_max",
             \.admission.newConnectionsPerAddressPerSecondMax,
             connectionsPerSecond.orNone(),
             help: "The same per address."
         ),
-        Self(
+        Key(
             "limits.handshakes_max",
             \.admission.handshakesMax,
             .count("a number of connections", in: 16...10_000_000),
@@ -54,13 +57,13 @@ extension ConfigurationKey<Configuration> {
                 at least a second. New connections wait. Each loop has its share.
                 """
         ),
-        Self(
+        Key(
             "limits.tls_handshake_timeout",
             \.streamLimits.handshakeTimeout,
             seconds,
             help: "Seconds for a TLS handshake; then the connection is closed."
         ),
-        Self(
+        Key(
             "limits.request_head_timeout",
             \.httpTimeouts.head,
             seconds,
@@ -69,7 +72,7 @@ extension ConfigurationKey<Configuration> {
                 refused with 408.
                 """
         ),
-        Self(
+        Key(
             "limits.request_body_timeout",
             \.httpTimeouts.body,
             seconds,
@@ -78,7 +81,7 @@ extension ConfigurationKey<Configuration> {
                 refused with 408.
                 """
         ),
-        Self(
+        Key(
             "limits.request_idle_timeout",
             \.httpTimeouts.idle,
             seconds,
@@ -87,7 +90,7 @@ extension ConfigurationKey<Configuration> {
                 connection is closed.
                 """
         ),
-        Self(
+        Key(
             "limits.answer_timeout",
             \.httpTimeouts.answer,
             seconds,
@@ -97,11 +100,8 @@ extension ConfigurationKey<Configuration> {
                 cluster.redis.patience.
                 """
         ),
-    ]
-
-    /// The limits of lengths and queues.
-    static let sizes: [Self] = [
-        Self(
+        // Lengths and queues.
+        Key(
             "limits.request_head_length_max",
             \.httpLimits.fieldBytesMax,
             .bytes(in: 1_024...(1 << 20)),
@@ -110,13 +110,13 @@ extension ConfigurationKey<Configuration> {
                 line above 8 KiB with 414.
                 """
         ),
-        Self(
+        Key(
             "limits.request_body_length_max",
             \.httpLimits.bodyLengthMax,
             .bytes(in: 1_024...(256 << 20)),
             help: "Bytes of an HTTP request's body; a longer one is refused with 413."
         ),
-        Self(
+        Key(
             "limits.message_length_max",
             \.webSocketLimits.messageLengthMax,
             .bytes(in: 1_024...(16 << 20)),
@@ -124,13 +124,13 @@ extension ConfigurationKey<Configuration> {
                 Bytes of a client's WebSocket message; a longer one closes the connection (1009).
                 """
         ),
-        Self(
+        Key(
             "limits.message_fragments_max",
             \.webSocketLimits.fragmentCountMax,
             .count("a number of frames", in: 1...1_000_000),
             help: "Frames per message; more close the connection (1009)."
         ),
-        Self(
+        Key(
             "limits.message_timeout",
             \.messageTimeout,
             seconds,
@@ -139,7 +139,7 @@ extension ConfigurationKey<Configuration> {
                 connection is closed (4100).
                 """
         ),
-        Self(
+        Key(
             "limits.queued_bytes_max",
             \.streamLimits.queuedBytesMax,
             .bytes(in: (64 << 10)...(1 << 30)),
@@ -148,7 +148,7 @@ extension ConfigurationKey<Configuration> {
                 and reconnects; it never skips events.
                 """
         ),
-        Self(
+        Key(
             "limits.queued_bytes_total_max",
             \.queuedBytesTotalMax,
             SettingKind<Int>.bytes(in: (1 << 20)...(1 << 40)).orNone(),
@@ -165,7 +165,7 @@ extension ConfigurationKey<Configuration> {
                 partial messages are closed (4100).
                 """
         ),
-        Self(
+        Key(
             "limits.retained_bytes_total_max",
             \.retainedBytesTotalMax,
             SettingKind<Int>.bytes(in: (1 << 20)...(1 << 40)).orNone(),
@@ -174,7 +174,7 @@ extension ConfigurationKey<Configuration> {
                 oldest are dropped. none: an eighth of the memory that the process may use.
                 """
         ),
-        Self(
+        Key(
             "limits.relayed_events_max",
             \.relayedEventsMax,
             .count("a number of events", in: 1...100_000_000),
@@ -183,7 +183,7 @@ extension ConfigurationKey<Configuration> {
                 Retry-After. Other messages, such as subscriptions, do not count.
                 """
         ),
-        Self(
+        Key(
             "limits.trigger_timeout",
             \.triggerTimeout,
             seconds,

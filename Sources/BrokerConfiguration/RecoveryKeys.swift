@@ -1,37 +1,39 @@
 internal import Broker
 
-extension ConfigurationKey<AppConfiguration> {
-    /// The keys of the recovery.
-    static let recovery: [Self] = [
-        Self(
+/// The keys of an app's recovery.
+enum RecoveryKeys {
+    typealias Key = ConfigurationKey<AppConfiguration>
+
+    static let all: [Key] = [
+        Key(
             "recovery.enabled",
             \.recovery.isEnabled,
             .yesOrNo,
             help: "false: the broker ignores positions."
         ),
-        Self(
+        Key(
             "recovery.rules",
             \.recoveryRules,
-            listOf: ConfigurationKey<RecoveryRuleConfiguration>.all,
+            listOf: RecoveryRuleKeys.all,
             blank: RecoveryRuleConfiguration(),
             help: """
                 Rules for the channels with a prefix; the first that fits applies. What a rule \
                 leaves out is as below.
                 """
         ),
-        Self(
+        Key(
             "recovery.messages_max",
             \.recovery.standard.messagesMax,
             messages,
             help: "Messages that a channel keeps; one more replaces the oldest."
         ),
-        Self(
+        Key(
             "recovery.bytes_max",
             \.recovery.standard.bytesMax,
             bytes,
             help: "Bytes of messages that a channel keeps."
         ),
-        Self(
+        Key(
             "recovery.age_max",
             \.recovery.standard.ageMax,
             age,
@@ -40,7 +42,7 @@ extension ConfigurationKey<AppConfiguration> {
                 notice a dead network.
                 """
         ),
-        Self(
+        Key(
             "recovery.retained_bytes_max",
             \.recovery.retainedBytesMax,
             SettingKind<Int>.bytes(in: (64 << 10)...(1 << 40)).orNone(),
@@ -49,19 +51,19 @@ extension ConfigurationKey<AppConfiguration> {
                 dropped. none: only limits.retained_bytes_total_max applies.
                 """
         ),
-        Self(
+        Key(
             "recovery.replay_messages_max",
             \.recovery.replayMessagesMax,
             messages,
             help: "Messages of one replay; a client that missed more is notified of a gap."
         ),
-        Self(
+        Key(
             "recovery.replay_bytes_max",
             \.recovery.replayBytesMax,
             bytes,
             help: "Bytes of one replay; a client that missed more is notified of a gap."
         ),
-        Self(
+        Key(
             "recovery.positions_max",
             \.recovery.positionsMax,
             .count("a number of channels", in: 1...100_000_000),
@@ -70,7 +72,7 @@ extension ConfigurationKey<AppConfiguration> {
                 replaces the channel that has been vacant longest.
                 """
         ),
-        Self(
+        Key(
             "recovery.sessions_max",
             \.recovery.sessionsMax,
             .count("a number of sessions", in: 1...100_000_000),
@@ -79,7 +81,7 @@ extension ConfigurationKey<AppConfiguration> {
                 whose client has been offline longest.
                 """
         ),
-        Self(
+        Key(
             "recovery.opened_streams_max",
             \.recovery.openedStreamsMax,
             .count("a number of channels", in: 1...100_000_000),
@@ -88,7 +90,7 @@ extension ConfigurationKey<AppConfiguration> {
                 further ones are refused. Once half is taken, one address gets at most a quarter.
                 """
         ),
-        Self(
+        Key(
             "recovery.session_bytes_max",
             \.recovery.sessionBytesMax,
             SettingKind<Int>.bytes(in: (64 << 10)...(1 << 40)),
@@ -98,7 +100,7 @@ extension ConfigurationKey<AppConfiguration> {
                 Once half is taken, one address gets at most a quarter.
                 """
         ),
-        Self(
+        Key(
             "recovery.session_age",
             \.recovery.sessionAge,
             .count("a number of seconds", in: 60...31_536_000),
@@ -112,17 +114,19 @@ extension ConfigurationKey<AppConfiguration> {
     fileprivate static let age = SettingKind<Int>.count("a number of seconds", in: 1...31_536_000)
 }
 
-extension ConfigurationKey<RecoveryRuleConfiguration> {
-    /// The keys of a rule.
-    static let all: [Self] = [
-        Self(
+/// The keys of a rule.
+enum RecoveryRuleKeys {
+    typealias Key = ConfigurationKey<RecoveryRuleConfiguration>
+
+    static let all: [Key] = [
+        Key(
             "channel_prefix",
             \.settings.channelPrefix,
             .channelNamePart,
             example: "private-orders-",
             help: "The beginning of the channels' names. none: all channels."
         ),
-        Self(
+        Key(
             "store",
             \.settings.store,
             .choice,
@@ -132,7 +136,7 @@ extension ConfigurationKey<RecoveryRuleConfiguration> {
                 loses nothing.
                 """
         ),
-        Self(
+        Key(
             "keep",
             \.settings.keep,
             .choice,
@@ -142,14 +146,14 @@ extension ConfigurationKey<RecoveryRuleConfiguration> {
                 on, while there are subscribers and age_max after the last.
                 """
         ),
-        Self(
+        Key(
             "rewind",
             \.settings.allowsRewind,
             .yesOrNo,
             example: "true",
             help: "true: clients may ask for earlier messages when they first subscribe."
         ),
-        Self(
+        Key(
             "opening",
             \.opening,
             .choice,
@@ -160,21 +164,21 @@ extension ConfigurationKey<RecoveryRuleConfiguration> {
                 always. live: it gets only later ones.
                 """
         ),
-        Self(
+        Key(
             "opening_count",
             \.openingCount,
             openingCount.orNone(),
             example: "50",
             help: "The maximum number of these earlier messages. none: all that are kept."
         ),
-        Self(
+        Key(
             "opening_seconds",
             \.openingSeconds,
-            ConfigurationKey<AppConfiguration>.age.orNone(),
+            RecoveryKeys.age.orNone(),
             example: "60",
             help: "The maximum age of these earlier messages, in seconds. none: all that are kept."
         ),
-        Self(
+        Key(
             "before_joining",
             \.settings.replaysBeforeJoining,
             .yesOrNo,
@@ -183,30 +187,30 @@ extension ConfigurationKey<RecoveryRuleConfiguration> {
                 or opening: replay.
                 """
         ),
-        Self(
+        Key(
             "keep_client_events",
             \.settings.keepsClientEvents,
             .yesOrNo,
             help: "false: client events are not kept."
         ),
-        Self(
+        Key(
             "messages_max",
             \.messagesMax,
-            ConfigurationKey<AppConfiguration>.messages.orNone(),
+            RecoveryKeys.messages.orNone(),
             example: "10000",
             help: "Messages that each of these channels keeps."
         ),
-        Self(
+        Key(
             "bytes_max",
             \.bytesMax,
-            ConfigurationKey<AppConfiguration>.bytes.orNone(),
+            RecoveryKeys.bytes.orNone(),
             example: "16 MiB",
             help: "Bytes of messages that each of these channels keeps."
         ),
-        Self(
+        Key(
             "age_max",
             \.ageMax,
-            ConfigurationKey<AppConfiguration>.age.orNone(),
+            RecoveryKeys.age.orNone(),
             example: "86400",
             help: "Seconds that each of these channels keeps a message."
         ),

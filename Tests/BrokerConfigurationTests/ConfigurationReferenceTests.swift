@@ -90,7 +90,7 @@ private let config = URL(filePath: #filePath)
             #expect(key.help.last == "." || key.help.hasSuffix("/…."), "\(key.path)")
             if case .item(let keys, _) = key.content { keys.forEach(check) }
         }
-        for key in ConfigurationKey<Configuration>.all { check(key.reference(.development)) }
+        for key in ConfigurationKeys.all { check(key.reference(.development)) }
     }
 
     @Test func noLineIsTooLong() {

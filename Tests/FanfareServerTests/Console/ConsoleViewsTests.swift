@@ -282,7 +282,7 @@ import Webhooks
     func allKeysAreListed() {
         let keys = Configuration.development.listed.map(\.key)
         #expect(Set(keys).count == keys.count)
-        for key in ConfigurationKey<Configuration>.all {
+        for key in ConfigurationKeys.all {
             #expect(keys.contains { $0 == key.path || $0.hasPrefix(key.path + ".") }, "\(key.path)")
         }
     }
