@@ -74,7 +74,7 @@ public struct Configuration: Sendable, Equatable {
     /// The listener of the metrics.
     public var metrics = Metrics()
     /// The console.
-    public var console = Console()
+    public var console = ConsoleConfiguration()
     /// The level and format of the log.
     public var log = Log()
 
@@ -85,6 +85,22 @@ public struct Configuration: Sendable, Equatable {
 
     /// Creates the default configuration, ``development``.
     public init() {}
+
+    /// Whether other machines can reach the TCP listeners.
+    package var isExposed: Bool {
+        guard port != nil || tlsPort != nil else { return false }
+        return hosts.compactMap { SocketAddress(ip: $0, port: 0) }.contains { !$0.isLoopback }
+    }
+
+    /// Whether the console is served at `/` of the plain port, without a password.
+    ///
+    /// That is a broker for development, which only this machine can reach and whose credentials are public.
+    package var servesOpenConsole: Bool {
+        guard hosts.allSatisfy({ SocketAddress(ip: $0, port: 0)?.isLoopback == true }), port != nil,
+            console.port == nil, unixSocket == nil
+        else { return false }
+        return apps.areForDevelopment
+    }
 }
 
 extension Configuration {

@@ -264,6 +264,40 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
     }
 }
 
+/// A value of the configuration as text to show.
+package struct ListedSetting: Sendable, Equatable {
+    /// The path, such as `apps.0.secret`.
+    package let key: String
+    /// The value as in the file; `(secret)` for a secret.
+    package let value: String
+    /// Whether it is the default.
+    package internal(set) var isDefault = false
+}
+
+/// A key as the reference shows it: its explanation, its valid values, and a value.
+struct KeyReference: Sendable {
+    /// What follows the key.
+    indirect enum Content: Sendable {
+        /// A value, as YAML.
+        case value(String)
+        /// The items of a list.
+        case list([String])
+        /// Items of a list that is empty, commented out.
+        case examples([String])
+        /// The keys of a list's only item; commented out if the list is empty.
+        case item([KeyReference], isExample: Bool)
+    }
+
+    /// The path in its section.
+    var path: String
+    /// The explanation; an empty line separates paragraphs.
+    let help: String
+    /// The valid values in a few words.
+    var range: String?
+    /// What follows the key.
+    let content: Content
+}
+
 extension Array {
     /// A text that differs where the roots' properties do, secrets included.
     func identity<Root>(of root: Root) -> String where Element == ConfigurationKey<Root> {
@@ -306,11 +340,7 @@ extension SettingTree {
                 continue
             }
             let problem = "is in no item: the next one is \(key).\(elements.count)"
-            for setting in place.settings {
-                faults.append(
-                    ConfigurationFault(key: setting.key, problem: problem, origin: setting.origin)
-                )
-            }
+            faults += place.settings.map { $0.fault(problem) }
         }
         return elements
     }

@@ -260,6 +260,15 @@ enum ConfigurationKeys {
             ),
         ]
 
+    /// The schema of a whole configuration.
+    static let schema = ConfigurationSchema.of(all)
+
+    /// The paths of all keys, with `N` for a position in a list of sections.
+    static let paths = schema.patterns.map { pattern in
+        let isOpen = pattern.hasSuffix(".N") || pattern.hasSuffix(".*")
+        return isOpen ? String(pattern.dropLast(2)) : pattern
+    }
+
     /// The keys of the connection records.
     private static let connectionRecords: [Key] = [
         Key(

@@ -1,15 +1,5 @@
 import Broker
 
-/// A value of the configuration as text to show.
-package struct ListedSetting: Sendable, Equatable {
-    /// The path, such as `apps.0.secret`.
-    package let key: String
-    /// The value as in the file; `(secret)` for a secret.
-    package let value: String
-    /// Whether it is the default.
-    package fileprivate(set) var isDefault = false
-}
-
 extension Configuration {
     /// All keys with their values, in the order of the reference; secrets are hidden.
     package var listed: [ListedSetting] {

@@ -16,15 +16,17 @@ extension Configuration {
         options: ConfigurationOptions = ConfigurationOptions(),
         sections: Set<String>? = nil
     ) throws(ConfigurationError) -> Configuration {
-        guard let file else {
-            return try load(
-                yaml: "",
-                file: "",
-                environment: environment,
-                options: options,
-                sections: sections
-            )
-        }
+        try load(
+            yaml: text(of: file),
+            file: file ?? "",
+            environment: environment,
+            options: options,
+            sections: sections
+        )
+    }
+
+    private static func text(of file: String?) throws(ConfigurationError) -> String {
+        guard let file else { return "" }
         let bytes: [UInt8]
         do {
             bytes = try FileBytes.read(file)
@@ -36,13 +38,7 @@ extension Configuration {
             let problem = "\(file): the configuration must be text in UTF-8"
             throw ConfigurationError([ConfigurationFault(key: "", problem: problem)])
         }
-        return try load(
-            yaml: yaml,
-            file: file,
-            environment: environment,
-            options: options,
-            sections: sections
-        )
+        return yaml
     }
 
     /// Reads a configuration from a text; see ``load(file:environment:options:sections:)``.
@@ -114,25 +110,26 @@ struct ConfigurationReading {
 
     /// Adds a fault for a setting without a key, or with a value of another kind.
     private mutating func checkPlace(of setting: Setting) {
-        switch ConfigurationSchema.root.place(of: setting.path) {
+        switch ConfigurationKeys.schema.place(of: setting.path) {
         case .value: break  // Checked when its key is read.
         case .section(let names):
             if setting.value.isNone || setting.value == .emptySection { return }
             let which = names.isEmpty ? "" : ": \(names.joined(separator: ", "))"
-            add(setting, "is a section: write its keys beneath it, indented\(which)")
+            let problem = "is a section: write its keys beneath it, indented\(which)"
+            faults.append(setting.fault(problem))
         case .list(let element):
             if setting.value.isNone || setting.value == .emptyList { return }
             addListFault(setting.key, of: element, setting.origin)
         case .item(let names):
-            add(setting, "must have the keys " + names.joined(separator: ", "))
+            faults.append(setting.fault("must have the keys " + names.joined(separator: ", ")))
         case .unnumbered(let list, let element):
             addListFault(list, of: element, setting.origin)
         case .inside(let path, let expectation):
             let outer = Setting(path: path, value: setting.value, origin: setting.origin)
             guard !faults.contains(where: { $0.key == outer.key }) else { return }
-            add(outer, "must be \(expectation), not a list or section")
+            faults.append(outer.fault("must be \(expectation), not a list or section"))
         case .unknown:
-            add(setting, "is not a key" + suggestion(for: setting.path))
+            faults.append(setting.fault("is not a key" + suggestion(for: setting.path)))
         }
     }
 
@@ -151,18 +148,12 @@ struct ConfigurationReading {
         faults.append(ConfigurationFault(key: list, problem: problem, origin: origin))
     }
 
-    private mutating func add(_ setting: Setting, _ problem: String) {
-        faults.append(
-            ConfigurationFault(key: setting.key, problem: problem, origin: setting.origin)
-        )
-    }
-
     private func suggestion(for path: [String]) -> String {
-        let schema = ConfigurationSchema.root
+        let schema = ConfigurationKeys.schema
         let written = path.map { ConfigurationSchema.isPosition($0) ? "N" : $0 }
         let close = Suggestion.closest(
             to: written.joined(separator: "."),
-            among: ConfigurationSchema.keys,
+            among: ConfigurationKeys.paths,
             separator: "."
         )
         if !close.isEmpty {

@@ -1,27 +1,3 @@
-/// A key as the reference shows it: its explanation, its valid values, and a value.
-struct KeyReference: Sendable {
-    /// What follows the key.
-    indirect enum Content: Sendable {
-        /// A value, as YAML.
-        case value(String)
-        /// The items of a list.
-        case list([String])
-        /// Items of a list that is empty, commented out.
-        case examples([String])
-        /// The keys of a list's only item; commented out if the list is empty.
-        case item([KeyReference], isExample: Bool)
-    }
-
-    /// The path in its section.
-    var path: String
-    /// The explanation; an empty line separates paragraphs.
-    let help: String
-    /// The valid values in a few words.
-    var range: String?
-    /// What follows the key.
-    let content: Content
-}
-
 /// The reference of all keys, `config/fanfare.example.yaml`: each with its default, below its explanation.
 ///
 /// It is a configuration itself, the development broker's. What is commented out below a key is valid in its place.

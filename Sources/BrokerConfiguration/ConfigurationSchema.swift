@@ -15,9 +15,6 @@ indirect enum ConfigurationSchema: Sendable {
 
     typealias Member = (name: String, schema: ConfigurationSchema)
 
-    /// The schema of a whole configuration.
-    static let root = of(ConfigurationKeys.all)
-
     /// Creates the section of these keys; the parts of a key's path are nested sections.
     static func of<Root>(_ keys: [ConfigurationKey<Root>]) -> ConfigurationSchema {
         of(paths: keys.map { (path: $0.parts[...], schema: $0.schema) })
@@ -109,12 +106,6 @@ indirect enum ConfigurationSchema: Sendable {
         case .list(let element): element.paths.map { ["N"] + $0 }
         case .names(let element): element.paths.map { ["*"] + $0 }
         }
-    }
-
-    /// All keys, with `N` for a position in a list of sections.
-    static let keys: [String] = root.patterns.map { pattern in
-        let isOpen = pattern.hasSuffix(".N") || pattern.hasSuffix(".*")
-        return isOpen ? String(pattern.dropLast(2)) : pattern
     }
 
     /// The names in a section, in their order; empty for anything else.

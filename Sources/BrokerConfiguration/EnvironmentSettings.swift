@@ -56,7 +56,7 @@ enum EnvironmentSettings {
     }
 
     /// The patterns of all keys, except arbitrary names, which a variable cannot express.
-    private static let patterns = ConfigurationSchema.root.patterns.filter { !$0.hasSuffix(".*") }
+    private static let patterns = ConfigurationKeys.schema.patterns.filter { !$0.hasSuffix(".*") }
 
     /// The path of a variable's key; `nil` when there is none.
     private static func path(of name: String) -> [String]? {

@@ -13,6 +13,11 @@ struct Setting: Sendable, Equatable {
     /// The path in its written form: `apps.0.secret`.
     var key: String { path.joined(separator: ".") }
 
+    /// A fault of the setting.
+    func fault(_ problem: String) -> ConfigurationFault {
+        ConfigurationFault(key: key, problem: problem, origin: origin)
+    }
+
     /// A scalar's text, or an empty collection.
     enum Value: Sendable, Equatable {
         /// Text. Unquoted, `none` and an empty text mean the absence of a value.

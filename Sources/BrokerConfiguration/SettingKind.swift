@@ -67,10 +67,7 @@ struct SettingKind<Value: Sendable>: Sendable {
             case .text(let text, _): isSecret ? "this" : "\"\(text)\""
             case .emptyList, .emptySection: "a list or section"
             }
-        let problem = "must be \(expectation), not \(written)"
-        faults.append(
-            ConfigurationFault(key: setting.key, problem: problem, origin: setting.origin)
-        )
+        faults.append(setting.fault("must be \(expectation), not \(written)"))
         return nil
     }
 

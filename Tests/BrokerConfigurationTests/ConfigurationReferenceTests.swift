@@ -29,7 +29,7 @@ private let config = URL(filePath: #filePath)
     @Test func itHasEveryKey() throws {
         let text = try CommentedExamples(ConfigurationReference.text).all
         let written = Set(try YAMLSettings.read(text, file: "f").map { Self.pattern($0) })
-        #expect(written == Set(ConfigurationSchema.root.patterns))
+        #expect(written == Set(ConfigurationKeys.schema.patterns))
     }
 
     @Test("Each example that is commented out is valid in its place, alone")
@@ -101,7 +101,7 @@ private let config = URL(filePath: #filePath)
 
     /// The pattern of a setting's path, or the path when it has none.
     private static func pattern(_ setting: Setting) -> String {
-        ConfigurationSchema.root.patterns.first { pattern in
+        ConfigurationKeys.schema.patterns.first { pattern in
             let parts = pattern.split(separator: ".")
             return parts.count == setting.path.count
                 && zip(parts, setting.path).allSatisfy { part, name in

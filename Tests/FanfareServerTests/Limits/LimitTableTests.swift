@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test func everyLimitHasAKeyWithADefault() {
-        let keys = Set(ConfigurationSchema.root.patterns)
+        let keys = Set(ConfigurationKeys.schema.patterns)
         for row in LimitTable(.development).rows {
             #expect(keys.contains(row.key), "\(row.name)")
             #expect(!row.value.isEmpty, "\(row.name)")
