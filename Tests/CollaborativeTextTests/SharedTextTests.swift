@@ -12,7 +12,7 @@ struct SharedTextTests {
     private let outbox: Outbox
 
     init() throws {
-        database = try [Migration.createText].open(nil)
+        database = try [TextStore.migration].open(nil)
         outbox = try Outbox(database, trigger: Recorder()) { _ in }
     }
 

@@ -10,7 +10,7 @@ import Testing
 struct TextRoutesTests {
     let site: SiteProbe
 
-    init() async throws { site = try await SiteProbe(.collaborativeText) }
+    init() async throws { site = try await SiteProbe(CollaborativeText.demo) }
 
     private func decode<Value: Decodable>(_ text: String) throws -> Value {
         try JSONDecoder().decode(Value.self, from: Data(text.utf8))

@@ -9,14 +9,14 @@ import Testing
     private let id = "11111111-2222-4333-8444-555555555555"
     private let ada = "00000000-0000-4000-8000-000000000101"
 
-    init() async throws { site = try await SiteProbe(.contacts) }
+    init() async throws { site = try await SiteProbe(Contacts.demo) }
 
     private func post(_ route: String, _ body: String) async throws -> SiteProbe.Answer {
         try await site.answer(.post, "/contacts/\(route)", body, type: "application/json")
     }
 
     @Test func thePageIsBelowItsPath() async throws {
-        for file in Demo.contacts.files {
+        for file in Contacts.demo.files {
             let name = file.name == "index.html" ? "" : file.name
             #expect(try await site.answer(.get, "/contacts/\(name)").status == 200)
         }

@@ -8,7 +8,7 @@ import Testing
     let store: ContactStore
     private let hedy = Contact(id: "hedy", name: "Hedy", phone: "1", email: "h@e", note: "n")
 
-    init() throws { store = try ContactStore(database: [Migration.createContacts].open(nil)) }
+    init() throws { store = try ContactStore(database: [Contact.migration].open(nil)) }
 
     private var revision: Int64 { get throws { try store.people().revision } }
 
@@ -19,8 +19,8 @@ import Testing
     }
 
     @Test func downDropsTheTables() throws {
-        let database = try [Migration.createContacts].open(nil)
-        #expect(try [Migration.createContacts].migrateDown(database) == "createContacts")
+        let database = try [Contact.migration].open(nil)
+        #expect(try [Contact.migration].migrateDown(database) == "createContacts")
         let tables = try database.read { database in
             try ["Contacts", "ContactsRevision"].filter { try database.tableExists($0) }
         }

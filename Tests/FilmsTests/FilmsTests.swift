@@ -10,7 +10,7 @@ import LiveRows
 @Suite("Films") struct FilmsTests {
     private let site: SiteProbe
 
-    init() async throws { site = try await SiteProbe(.films) }
+    init() async throws { site = try await SiteProbe(Films.demo) }
 
     private func films() async throws -> [Film] {
         let body = try await site.answer(.get, "/films/rows").body

@@ -14,7 +14,7 @@ import LiveRows
 @Suite("Convergence") struct ConvergenceTests {
     @Test(arguments: [1, 2, 3] as [UInt64])
     func eventsReplayedEitherWayGiveTheDatabasesOrder(seed: UInt64) async throws {
-        let site = try await SiteProbe(.realtimeTable)
+        let site = try await SiteProbe(RealtimeTable.demo)
         var byIndex = try await snapshot(of: site).rows
         try await withThrowingTaskGroup(of: Void.self) { group in
             for device in 0..<4 {

@@ -11,7 +11,7 @@ import Testing
 
     /// The list begins with John Doe alone.
     init() async throws {
-        site = try await SiteProbe(.realtimeTable)
+        site = try await SiteProbe(RealtimeTable.demo)
         try await site.environment.database.write { database in
             try database.execute(sql: "DELETE FROM Users WHERE id > 1")
         }

@@ -5,7 +5,7 @@ import Testing
 @testable import RealtimeTable
 
 @Suite("The table of users") struct UserMigrationsTests {
-    private let migrations = [Migration.createUsers, .touchUsers]
+    private let migrations = User.migrations
 
     @Test func upCreatesTheTableWithEightPeople() throws {
         let database = try migrations.open(nil)

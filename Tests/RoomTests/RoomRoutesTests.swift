@@ -11,7 +11,7 @@ import Testing
 @Suite("Routes of the room") struct RoomRoutesTests {
     private let site: SiteProbe
 
-    init() async throws { site = try await SiteProbe(.room) }
+    init() async throws { site = try await SiteProbe(Room.demo) }
 
     private func say(_ id: String, _ text: String) async throws -> SiteProbe.Answer {
         let body = "id=\(id)&user_id=ada&user_name=Ada&text=\(text)"
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func thePageIsBelowItsPath() async throws {
-        for file in Demo.room.files {
+        for file in Room.demo.files {
             let name = file.name == "index.html" ? "" : file.name
             #expect(try await site.answer(.get, "/room/\(name)").status == 200)
         }
@@ -69,7 +69,7 @@ import Testing
 
     @Test("No two databases share a key, and one keeps its own")
     func keysAreOfTheDatabase() async throws {
-        let other = try await SiteProbe(.room)
+        let other = try await SiteProbe(Room.demo)
         func key(_ site: SiteProbe) async throws -> MasterKey {
             try await RoomMessages(site.environment).masterKey()
         }
@@ -96,7 +96,7 @@ import Testing
 
     @Test func downDropsTheTables() async throws {
         let database = site.environment.database
-        #expect(try Demo.room.migrations.migrateDown(database) == "createRoom")
+        #expect(try Room.demo.migrations.migrateDown(database) == "createRoom")
         #expect(try await database.read { try $0.tableExists("RoomMessages") } == false)
     }
 }

@@ -10,7 +10,7 @@ import Testing
 @Suite("Routes of the to-dos") struct ToDoRoutesTests {
     private let site: SiteProbe
 
-    init() async throws { site = try await SiteProbe(.toDo) }
+    init() async throws { site = try await SiteProbe(ToDoApp.demo) }
 
     private struct Snapshot: Decodable {
         let revision: Int64
@@ -35,7 +35,7 @@ import Testing
         #"{"op":"put","row":{"id":4294967296,"title":"Buy bread","due":"2000-01-01"},"after":7}"#
 
     @Test func thePageIsBelowItsPath() async throws {
-        for file in Demo.toDo.files {
+        for file in ToDoApp.demo.files {
             let name = file.name == "index.html" ? "" : file.name
             #expect(try await site.answer(.get, "/to-do/\(name)").status == 200)
         }

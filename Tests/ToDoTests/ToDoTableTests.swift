@@ -8,7 +8,7 @@ import Testing
 @Suite("The table of to-dos") struct ToDoTableTests {
     let database: DatabaseQueue
 
-    init() throws { database = try [Migration.createToDos].open(nil) }
+    init() throws { database = try [ToDo.migration].open(nil) }
 
     private func execute(_ sql: String) throws {
         try database.write { try $0.execute(sql: sql) }
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test func downDropsEverything() throws {
-        #expect(try [Migration.createToDos].migrateDown(database) == "createToDos")
+        #expect(try [ToDo.migration].migrateDown(database) == "createToDos")
         let left = try database.read { database in
             try String.fetchAll(
                 database,

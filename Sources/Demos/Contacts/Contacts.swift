@@ -1,8 +1,9 @@
 package import DemoSite
 
-extension Demo {
-    /// An address book with three screens; each follows a model in the store.
-    package static let contacts = Demo(
+/// An address book with three screens; each follows a model in the store.
+package enum Contacts {
+    /// Its page, its routes and its tables.
+    package static let demo = Demo(
         name: "Contacts",
         path: "/contacts/",
         files: [
@@ -31,7 +32,7 @@ extension Demo {
             SiteFile("browser-service.js", PackageResources.browser_service_js),
             SiteFile("snapshots.js", PackageResources.snapshots_js),
         ],
-        migrations: [.createContacts]
+        migrations: [Contact.migration]
     ) { environment in
         let contacts = PublishedContacts(
             store: ContactStore(database: environment.database),

@@ -1,9 +1,9 @@
 import DemoSite
 import GRDB
 
-extension Migration {
+extension Contact {
     /// The contacts, the number of their changes, and initial contacts.
-    static let createContacts = Migration("createContacts") { database in
+    static let migration = Migration("createContacts") { database in
         try database.execute(
             sql: """
                 CREATE TABLE Contacts (

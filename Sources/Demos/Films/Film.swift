@@ -34,11 +34,9 @@ struct Film: ListRow {
         Film(id: 3, title: "Casablanca", year: 1942), Film(id: 4, title: "Rashomon", year: 1950),
         Film(id: 5, title: "Vertigo", year: 1958), Film(id: 6, title: "Alien", year: 1979),
     ]
-}
 
-extension Migration {
     /// The table with its initial rows.
-    static let createFilms = Migration("createFilms") { database in
+    static let migration = Migration("createFilms") { database in
         try database.execute(
             sql: """
                 CREATE TABLE Films (
@@ -49,7 +47,7 @@ extension Migration {
                 )
                 """
         )
-        for (index, film) in Film.original.enumerated() {
+        for (index, film) in original.enumerated() {
             try database.execute(
                 sql: "INSERT INTO Films VALUES (?, ?, ?, ?)",
                 arguments: [film.id, film.title, film.year, index + 1]

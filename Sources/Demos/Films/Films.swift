@@ -1,9 +1,10 @@
 package import DemoSite
 import LiveRows
 
-extension Demo {
-    /// A list of films that users edit in batches.
-    package static let films = Demo(
+/// A list of films that users edit in batches.
+package enum Films {
+    /// Its page, its routes and its tables.
+    package static let demo = Demo(
         name: "Films",
         path: "/films/",
         files: [
@@ -18,7 +19,7 @@ extension Demo {
             SiteFile("films.js", PackageResources.films_js),
             SiteFile("catalogue.js", PackageResources.catalogue_js),
         ],
-        migrations: [.createFilms]
+        migrations: [Film.migration]
     ) { environment in
         let films = PublishedList<Film>(
             ListStore(environment.database, limits: limits),

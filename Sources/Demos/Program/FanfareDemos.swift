@@ -54,6 +54,14 @@ struct FanfareDemos: AsyncParsableCommand {
     @Flag(help: "Revert the newest migration of the database and exit.")
     var migrateDown = false
 
+    /// The demos of the site.
+    ///
+    /// Migrations run in this order, so append new demos.
+    private static let demos = [
+        RealtimeTable.demo, Films.demo, CollaborativeText.demo, Contacts.demo, ToDoApp.demo,
+        Room.demo,
+    ]
+
     func validate() throws {
         if app == .malformed {
             throw ValidationError(
@@ -77,7 +85,7 @@ struct FanfareDemos: AsyncParsableCommand {
         }
         do {
             return try await DemoSite(
-                Demo.all,
+                Self.demos,
                 DemoSite.Configuration(
                     address: address,
                     databasePath: database,
@@ -121,7 +129,7 @@ struct FanfareDemos: AsyncParsableCommand {
         guard FileManager.default.fileExists(atPath: database) else {
             throw ValidationError("There is no database at \(database).")
         }
-        let migration = try Demo.all.migrations.migrateDown(
+        let migration = try Self.demos.migrations.migrateDown(
             DatabaseQueue(path: database)
         )
         Self.report(migration.map { "Reverted \($0)." } ?? "There is no migration to revert.")
@@ -160,11 +168,4 @@ struct AppCredentials: ExpressibleByArgument, CustomStringConvertible, Equatable
 
     /// The credentials for the help text, without the secret.
     var description: String { "\(id):\(key):…" }
-}
-
-extension Demo {
-    /// The demos of the site.
-    ///
-    /// Migrations run in this order, so append new demos.
-    static let all = [realtimeTable, films, collaborativeText, contacts, toDo, room]
 }

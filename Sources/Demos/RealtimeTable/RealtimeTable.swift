@@ -1,10 +1,11 @@
 package import DemoSite
 
-extension Demo {
-    /// A list of users: every device can add, remove and move rows.
-    ///
-    /// Apps written for the well-known tutorial and apps with live lists edit the same rows.
-    package static let realtimeTable = Demo(
+/// A list of users: every device can add, remove and move rows.
+///
+/// Apps written for the well-known tutorial and apps with live lists edit the same rows.
+package enum RealtimeTable {
+    /// Its page, its routes and its tables.
+    package static let demo = Demo(
         name: "Realtime table",
         path: "/table/",
         files: [
@@ -16,7 +17,7 @@ extension Demo {
             ),
             SiteFile("table.js", PackageResources.table_js),
         ],
-        migrations: [.createUsers, .touchUsers]
+        migrations: User.migrations
     ) { environment in
         let users = PublishedList<User>(
             ListStore(environment.database),

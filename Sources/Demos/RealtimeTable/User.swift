@@ -17,9 +17,11 @@ struct User: ListRow {
     }
 }
 
-extension Migration {
+extension User {
+    static let migrations = [create, touch]
+
     /// The table of the well-known tutorial, with its first row and seven more.
-    static let createUsers = Migration("createUsers") { database in
+    private static let create = Migration("createUsers") { database in
         // AUTOINCREMENT: the ID of a removed user must not be reused.
         try database.execute(
             sql: """
@@ -47,7 +49,7 @@ extension Migration {
     ]
 
     /// Updates `updated_at` on every write of a row.
-    static let touchUsers = Migration("touchUsers") { database in
+    private static let touch = Migration("touchUsers") { database in
         try database.execute(
             sql: """
                 CREATE TRIGGER touchUsers AFTER UPDATE OF name, position ON Users BEGIN

@@ -1,12 +1,13 @@
 package import DemoSite
 import FanfareEncryption
 
-extension Demo {
-    /// A room with members, typing indicators, pointers, and messages that the broker cannot read.
-    ///
-    /// Members, typing and pointers are client events on a presence channel, which no backend sees. The backend
-    /// receives the messages, keeps the last ones and publishes them on an end-to-end encrypted channel.
-    package static let room = Demo(
+/// A room with members, typing indicators, pointers, and messages that the broker cannot read.
+///
+/// Members, typing and pointers are client events on a presence channel, which no backend sees. The backend
+/// receives the messages, keeps the last ones and publishes them on an end-to-end encrypted channel.
+package enum Room {
+    /// Its page, its routes and its tables.
+    package static let demo = Demo(
         name: "Room",
         path: "/room/",
         files: [
@@ -24,7 +25,7 @@ extension Demo {
             SiteFile("typing.js", PackageResources.typing_js),
             SiteFile("secretbox.js", PackageResources.secretbox_js),
         ],
-        migrations: [.createRoom],
+        migrations: [RoomMessages.migration],
         channels: ["presence-room", RoomMessages.channel]
     ) { environment in
         RoomRoutes(messages: RoomMessages(environment)).all

@@ -76,11 +76,11 @@ struct RoomMessages: Sendable {
     }
 }
 
-extension Migration {
+extension RoomMessages {
     /// The messages, and this database's own key.
     ///
     /// The key is random, because the broker would know a key that is derived from the app's secret.
-    static let createRoom = Migration("createRoom") { database in
+    static let migration = Migration("createRoom") { database in
         try database.execute(
             sql: """
                 CREATE TABLE RoomMessages (

@@ -4,8 +4,8 @@ package import HTTPServer
 
 /// A demo: its name, its path on the site, and its files, routes and migrations.
 ///
-///     extension Demo {
-///         package static let greetings = Demo(
+///     package enum Greetings {
+///         package static let demo = Demo(
 ///             name: "Greetings",
 ///             path: "/greetings/",
 ///             files: [

@@ -1,8 +1,9 @@
 package import DemoSite
 
-extension Demo {
-    /// A text for concurrent editing, including by clients of the well-known tutorial.
-    package static let collaborativeText = Demo(
+/// A text for concurrent editing, including by clients of the well-known tutorial.
+package enum CollaborativeText {
+    /// Its page, its routes and its tables.
+    package static let demo = Demo(
         name: "Text editor",
         path: "/text/",
         files: [
@@ -19,7 +20,7 @@ extension Demo {
             SiteFile("carets.js", PackageResources.carets_js),
             SiteFile("undo.js", PackageResources.undo_js),
         ],
-        migrations: [.createText],
+        migrations: [TextStore.migration],
         channels: ["presence-text"]
     ) { environment in
         let text = try SharedText(

@@ -1,4 +1,4 @@
-package import DemoSite
+import DemoSite
 import Foundation
 import GRDB
 import LiveCollections
@@ -76,9 +76,9 @@ struct TextStore: Sendable {
     }
 }
 
-extension Migration {
+extension TextStore {
     /// The text at one moment, and the log: all entries since then, and the last ones before.
-    package static let createText = Migration("createText") { database in
+    static let migration = Migration("createText") { database in
         try database.execute(
             sql: """
                 CREATE TABLE text_snapshots (

@@ -1,9 +1,9 @@
 import DemoSite
 import GRDB
 
-extension Migration {
+extension ToDo {
     /// The to-dos, with constraints that apply to every writer of the database.
-    static let createToDos = Migration("createToDos") { database in
+    static let migration = Migration("createToDos") { database in
         try database.execute(sql: tables)
         try database.execute(sql: triggers)
         try database.execute(sql: firstToDos)

@@ -2,9 +2,10 @@ package import DemoSite
 import HTTP1
 import HTTPServer
 
-extension Demo {
-    /// To-dos, with screens that are bound to queries.
-    package static let toDo = Demo(
+/// To-dos, with screens that are bound to queries.
+package enum ToDoApp {
+    /// Its page, its routes and its tables.
+    package static let demo = Demo(
         name: "To-do",
         path: "/to-do/",
         files: [
@@ -21,7 +22,7 @@ extension Demo {
             SiteFile("days.js", PackageResources.days_js),
             SiteFile("cell.js", PackageResources.cell_js),
         ],
-        migrations: [.createToDos]
+        migrations: [ToDo.migration]
     ) { environment in
         let store = ToDoStore(database: environment.database)
         try store.beginRun()
