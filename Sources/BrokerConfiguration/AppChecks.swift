@@ -18,7 +18,7 @@ struct AppChecks {
         faults.check(apps, of: "apps", checkFeatures)
         checkCredentials(&faults)
         faults.check(apps, of: "apps") { _, app, faults in
-            faults.check(app.webhooks, of: "webhooks", Self.checkWebhook)
+            faults.check(app.webhooks, of: "webhooks") { Self.check($1, &$2) }
         }
     }
 
@@ -72,14 +72,19 @@ struct AppChecks {
         let development = AppConfiguration.development
         guard pair.secret == development.secret || pair.key == development.key else { return }
         let key = place + (pair.secret == development.secret ? "secret" : "key")
-        let problem = "is the development one, which is public, and "
-        let remedy = "make an app of your own with \"fanfare keys app\""
         if configuration.isExposed {
             let hosts = configuration.hosts.joined(separator: ", ")
-            let reach = "the broker would listen on \(hosts): "
-            faults.add(key, problem + reach + remedy + ", or listen on 127.0.0.1")
+            faults.add(
+                key,
+                "is the development one, which is public, and the broker would listen on \(hosts): "
+                    + "make an app of your own with \"fanfare keys app\", or listen on 127.0.0.1"
+            )
         } else if configuration.cluster.reachesOtherMachines {
-            faults.add(key, problem + "cluster.redis is shared with other machines: " + remedy)
+            faults.add(
+                key,
+                "is the development one, which is public, and cluster.redis is shared with "
+                    + "other machines: make an app of your own with \"fanfare keys app\""
+            )
         }
     }
 
@@ -117,11 +122,7 @@ struct AppChecks {
     }
 
     /// Checks an endpoint: it has events, and no field is repeated.
-    private static func checkWebhook(
-        _: Int,
-        _ webhook: WebhookConfiguration,
-        _ faults: inout FaultCollector
-    ) {
+    private static func check(_ webhook: WebhookConfiguration, _ faults: inout FaultCollector) {
         if webhook.events.isEmpty {
             let names = WebhookKind.allCases.map(\.rawValue)
             faults.add("events", "must name at least one of " + names.joined(separator: ", "))
@@ -148,11 +149,10 @@ struct AppChecks {
     /// Adds the contradictions between the lengths of events and the limits of the broker.
     func checkLengths(_ faults: inout FaultCollector) {
         for (index, app) in apps.enumerated() {
-            let rules = app.limits.texts.dataRules.enumerated()
+            let texts = app.limits.texts
+            let rules = texts.dataRules.enumerated()
                 .map { ("event_data_rules.\($0).length_max", $1.lengthMax) }
-            for (name, length) in [("event_data_length_max", app.limits.texts.dataLengthMax)]
-                + rules
-            {
+            for (name, length) in [("event_data_length_max", texts.dataLengthMax)] + rules {
                 let key = "apps.\(index).\(name)"
                 for (other, limit) in [
                     ("limits.request_body_length_max", configuration.httpLimits.bodyLengthMax),

@@ -14,21 +14,19 @@ extension ClusterConfiguration {
         }
         let locations = urls.map { (try? RedisURL($0))?.location }
         for (number, location) in locations.enumerated() {
+            let key = "cluster.redis.urls.\(number)"
             if let location, locations[..<number].contains(location) {
-                faults.add(
-                    "cluster.redis.urls.\(number)",
-                    "is there twice: each server has a share of the channels"
-                )
+                faults.add(key, "is there twice: each server has a share of the channels")
             }
             if !redis.sentinels.isEmpty, case .unix = location {
                 faults.add(
-                    "cluster.redis.urls.\(number)",
+                    key,
                     "is a path, but there are cluster.redis.sentinels: name the primary as they do, redis://NAME"
                 )
             }
             if redis.mode == .cluster, case .unix = location {
                 faults.add(
-                    "cluster.redis.urls.\(number)",
+                    key,
                     "is a path, but cluster.redis.mode is cluster: name the server as the others reach it, redis://HOST:PORT"
                 )
             }
@@ -58,9 +56,7 @@ extension ClusterConfiguration {
                 "is of no use unless cluster.redis.acknowledge is replica"
             )
         }
-        let isSecure = (urls + redis.sentinels).contains {
-            (try? RedisURL($0))?.isSecure == true
-        }
+        let isSecure = (urls + redis.sentinels).contains { (try? RedisURL($0))?.isSecure == true }
         if redis.trust != nil, !isSecure, faults.isInBounds("cluster.redis.urls.0") {
             faults.add(
                 "cluster.redis.trust",

@@ -30,9 +30,7 @@ extension Configuration {
 
     /// Returns the changed keys that take effect at the next start.
     package func restartKeys(comparedWith other: Configuration) -> [String] {
-        ConfigurationKeys.all
-            .filter { !$0.isReloaded && !$0.isSame(self, other) }
-            .map(\.path)
+        ConfigurationKeys.all.filter { !$0.isReloaded && !$0.isSame(self, other) }.map(\.path)
     }
 
     /// The value of a key as in the file, `N` standing for the position of an app: where apps differ, each value once.
