@@ -195,7 +195,7 @@ struct EventsAPI {
         return Response(refusal: error)
     }
 
-    /// Refuses a trigger because a limit is reached, after ``ChannelService/refusalDelay``.
+    /// Refuses a trigger because a limit is reached, after ``Outcomes/refusalDelay``.
     private func refuseLater(
         _ limit: Limit,
         _ publications: some Collection<Publication>,
@@ -204,7 +204,7 @@ struct EventsAPI {
         core.context.limitMet(limit, of: app.id)
         let response = refuse(core.refusal(of: limit), publications.flatMap(\.channels))
         let refusal = DelayedAnswer(response, on: exchange)
-        core.context.reactor.schedule(after: ChannelService.refusalDelay, refusal)
+        core.context.reactor.schedule(after: Outcomes.refusalDelay, refusal)
     }
 
     /// Queries the subscriptions and users of the channels whose events request the counts.

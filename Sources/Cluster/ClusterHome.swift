@@ -46,7 +46,7 @@ final class ClusterHome {
         comparison = ChannelComparison(self.channels)
         publisher = ClusterPublisher(partitions, rules, shares, self.channels.remotes, channels)
         self.sessions = SharedSessions(partitions, sessions, self.channels.delivery)
-        queries = SharedQueries(partitions, rules, channels)
+        queries = SharedQueries(partitions, rules)
         self.users = SharedUsers(partitions, queries, users)
         lists = SharedLists(partitions, queries)
         leader = PartitionLeader(partitions, rules)

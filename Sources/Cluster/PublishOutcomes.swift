@@ -110,7 +110,7 @@ extension ClusterPublisher {
     }
 
     private func report(_ outcome: PendingTrigger.Outcome, of message: OutgoingMessage) {
-        service.settle(message.proposal, outcome, at: message.address)
+        service.outcomes.settle(message.proposal, outcome, at: message.address)
     }
 
     // MARK: - Connections and partitions that are lost

@@ -10,18 +10,11 @@ import Shard
 final class SharedQueries {
     let partitions: Partitions
     let rules: SharedRules
-    // The service owns this object.
-    private unowned let service: ChannelService
     /// The queries that Redis has not answered.
     private var queries: [ObjectIdentifier: PendingQuery] = [:]
 
-    init(
-        _ partitions: Partitions,
-        _ rules: SharedRules,
-        _ service: ChannelService
-    ) {
+    init(_ partitions: Partitions, _ rules: SharedRules) {
         (self.partitions, self.rules) = (partitions, rules)
-        self.service = service
     }
 
     /// Forgets all queries, with the shard.
@@ -108,22 +101,24 @@ final class SharedQueries {
                 let expiries = keys.cachedEventExpiries(channel.app)
                 read(query, .cachedExpiry, of: address, "ZSCORE", expiries, name)
             }
-            guard case .state = query.query, service.keepsMessages(at: address) else { return }
+            guard case .state = query.query, partitions.context.keepsMessages(at: address) else {
+                return
+            }
             readPosition(query, of: address)
         case .history:
-            guard service.keepsMessages(at: address) else {
+            guard partitions.context.keepsMessages(at: address) else {
                 return query.counts[0].failure = .keepsNothing
             }
             let messages = keys.messages(channel)
             read(query, .oldest, of: address, "XRANGE", messages, "-", "+", "COUNT", "1")
             readPosition(query, of: address)
         case .trace:
-            guard service.keepsMessages(at: address) else {
+            guard partitions.context.keepsMessages(at: address) else {
                 return query.counts[0].failure = .keepsNothing
             }
             send(calls.positions(of: [channel]), to: index, for: query, .lastPosition)
         case .purge:
-            let begins = service.keepsMessages(at: address)
+            let begins = partitions.context.keepsMessages(at: address)
             let call = calls.purge(channel, begins: begins, rules[address])
             send(call, to: index, for: query, .purge)
         }

@@ -69,6 +69,11 @@ package final class ShardContext {
             && app.recovery.rule(of: channel).store == .archive
     }
 
+    /// Whether the app of a channel keeps messages, as of the last reload.
+    package func keepsMessages(at address: ChannelAddress) -> Bool {
+        registry.apps[address.app]?.recovery.isEnabled == true
+    }
+
     /// The first number of the first socket ID: node number × 2²³; 0 without a cluster.
     ///
     /// So no two nodes of a cluster assign the same ID.

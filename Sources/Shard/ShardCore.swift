@@ -90,7 +90,9 @@ package final class ShardCore: TimerTarget {
     private func endTurn() {
         context.reactor.flush()
         context.reactor.relieveTargets()
-        channels.turnEnded()
+        channels.throttle.turnEnded(at: context.milliseconds) { [connections] in
+            connections[$0]?.hasQueuedBytes != true
+        }
         // Messages that have waited for subscribers.
         if channels.authority.dispatch() { context.reactor.flush() }
         context.links.dispatch()
@@ -151,17 +153,17 @@ package final class ShardCore: TimerTarget {
             channels.removeSubscriber(connection, of: shard, at: address)
         case .publish(let address, let publication, let receipt):
             channels.receive(publication, on: address, receipt)
-        case .published(let number, let outcome): channels.settle(number, outcome)
+        case .published(let number, let outcome): channels.outcomes.settle(number, outcome)
         case .publishClientEvent(let address, let event, let sender):
             channels.receive(event, by: sender, on: address)
-        case .reply(let message, let socketID): channels.receive(message, for: socketID)
+        case .reply(let message, let socketID): channels.outcomes.receive(message, for: socketID)
         case .fanOut(let address, let frame, let except):
             channels.fanOut(frame, at: address, except: except)
         case .fanOutWithReceipt(let address, let frame, let key, let sender):
             channels.fanOut(frame, at: address, except: sender, receiptOf: key)
         case .congestion(let address, let shard, let isCongested):
-            channels.setCongestion(at: address, of: shard, isCongested)
-        case .confirm(let address): channels.confirm(address)
+            channels.congestion.set(at: address, of: shard, isCongested)
+        case .confirm(let address): channels.congestion.confirm(address)
         case .query(let query, let id, let asker):
             queries.answer(query, QueryReply(id: id, asker: asker))
         case .answer(let answer, let id): queries.receive(answer, of: id)
@@ -252,8 +254,8 @@ package final class ShardCore: TimerTarget {
             ("orphaned connections", connections.orphanedCount),
             ("incomplete messages", incompleteMessages.count),
             ("channels", channels.table.count),
-            ("pending triggers", channels.triggers.count),
-            ("backlogs", channels.backlogs.count),
+            ("pending triggers", channels.outcomes.triggers.count),
+            ("backlogs", channels.congestion.count),
             ("clients to be reconnected", channels.reconnects.count),
             ("closed connections with subscriptions", channels.leavingCount),
             ("waiting resumes", channels.throttle.waitingCount),

@@ -67,7 +67,9 @@ extension ShardCore {
         reading.waitingResumes = channels.throttle.waitingCount
         reading.recovery = channels.state.streams.counts
         reading.keptBytes = channels.state.streams.byteCount
-        reading.windows = channels.recoveryWindows
+        for app in context.registry.ids {
+            reading.windows[app] = channels.state.streams.window(of: app, at: context.milliseconds)
+        }
         reading.cluster = cluster?.reading
         return reading
     }

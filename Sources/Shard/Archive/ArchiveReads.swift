@@ -90,7 +90,7 @@ extension StoredChannels {
 
     /// Requests the data of a query from the archive, if it is not all in memory; returns whether it does so.
     private func ask(_ query: ShardQuery, _ finish: @escaping (HomeAnswer) -> Void) -> Bool {
-        guard let address = query.address, channels.keepsMessages(at: address) else {
+        guard let address = query.address, context.keepsMessages(at: address) else {
             return false
         }
         let stored: ArchiveQuery?
@@ -172,12 +172,12 @@ extension StoredChannels {
         with page: ArchivePage?,
         of row: Int64
     ) {
-        guard let address = query.address, channels.keepsMessages(at: address),
+        guard let address = query.address, context.keepsMessages(at: address),
             let stream = channels.state.streams.index(of: address),
             channels.state.streams[stream].row == row
         else { return answer(query, finish) }
         guard let page else { return finish(.failure(.archiveUnreadable)) }
-        var count = channels.count(of: address)
+        var count = channels.table.count(of: address)
         switch query {
         case .history:
             count.history = channels.state.streams[stream].history(page)

@@ -42,7 +42,7 @@ extension StoredChannels {
             at: address,
             time: message.time
         )
-        channels.settle(message.proposal, outcome, at: address)
+        channels.outcomes.settle(message.proposal, outcome, at: address)
     }
 
     /// Performs a request that has waited for earlier entries.
@@ -68,7 +68,7 @@ extension StoredChannels {
             if inMemory {
                 perform(.publish(message.proposal), at: entry.address)
             } else {
-                channels.settle(message.proposal, .unstored, at: entry.address)
+                channels.outcomes.settle(message.proposal, .unstored, at: entry.address)
             }
         }
     }

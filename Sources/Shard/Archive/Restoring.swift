@@ -25,9 +25,7 @@ extension ChannelService {
         }
         startTimers()
     }
-}
 
-extension ChannelService {
     /// At the home: the state that is only in memory.
     var spooled: SpooledState { state.spooled(calendarOffset: context.calendarOffset) }
 

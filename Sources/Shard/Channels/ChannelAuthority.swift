@@ -5,7 +5,7 @@ package import PusherProtocol
 ///
 /// The shard proposes what its connections, backends and the other shards want, and performs the decisions: it sends
 /// messages to subscribers, grants and refusals to connections, and outcomes to publishers
-/// (``ChannelService/settle(_:_:at:)``). A decision is made at once or later, and never performed twice. Confined to the
+/// (``Outcomes/settle(_:_:at:)``). A decision is made at once or later, and never performed twice. Confined to the
 /// shard's thread.
 package protocol ChannelAuthority: AnyObject {
     /// Decides on an event.

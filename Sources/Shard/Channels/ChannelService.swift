@@ -5,7 +5,7 @@ import PusherProtocol
 /// The channels of one shard: the subscribers connected to it, and the homes of the channels that it owns.
 ///
 /// Its ``authority`` decides; this class proposes, and performs the decisions. The extensions contain subscribing,
-/// unsubscribing, kept events, publishing and congestion.
+/// publishing, the streams of channels, and their continuation after a start.
 package final class ChannelService: TimerTarget {
     package let context: ShardContext
     let connections: Connections
@@ -28,15 +28,11 @@ package final class ChannelService: TimerTarget {
     let records: DeliveryRecords
     /// The closed connections that are still subscribed to channels.
     var leaves: LeaveQueue
-    private var areTimersRunning = (
-        cache: false, counts: false, expiry: false, resumes: false
-    )
-    /// Triggers whose events are not all sequenced yet.
-    var triggers = PendingTriggers()
+    private var areTimersRunning = (cache: false, counts: false, resumes: false)
     /// The subscriptions that wait for the replays of others.
     @exclusivity(unchecked) var throttle = ReplayThrottle()
-    /// The backlogs with queued events, whose triggers have a deadline.
-    var backlogs: [ObjectIdentifier: ChannelBacklog] = [:]
+    package let outcomes: Outcomes
+    private(set) lazy var congestion = Congestion(of: self)
 
     init(_ context: ShardContext, _ connections: Connections) {
         self.context = context
@@ -52,6 +48,7 @@ package final class ChannelService: TimerTarget {
         state.reportsCacheMisses = context.isObserved(.cacheMisses)
         state.areStreamsCopies = context.settings.cluster != nil
         records = DeliveryRecords(context, connections)
+        outcomes = Outcomes(context, connections)
         reconnects = PacedReconnects(context, connections)
         leaves = LeaveQueue(context.settings.leaving)
         confirmations = Confirmations(context)
@@ -67,9 +64,9 @@ package final class ChannelService: TimerTarget {
     /// Drops pending triggers and queued events, when the shard has stopped.
     func dropPending() {
         authority.dropPending()
-        triggers.removeAll()
+        outcomes.triggers.removeAll()
         throttle.removeAll()
-        backlogs = [:]
+        congestion.dropPending()
     }
 
     // MARK: - Effects of a home
@@ -161,14 +158,12 @@ package final class ChannelService: TimerTarget {
     // MARK: - Timers
 
     /// The tag of the timer of each task.
-    private enum Task: Int { case cache, counts, expiry, resumes }
+    private enum Task: Int { case cache, counts, resumes }
 
     /// The time between two removals of expired events; an expired event is never sent.
     private static var cacheInterval: Duration { .seconds(15) }
     /// The maximum delay of a large channel's subscription count.
     private static var countInterval: Duration { .seconds(1) }
-    /// The maximum delay of the refusal of an expired trigger.
-    private static var expiryInterval: Duration { .milliseconds(250) }
     /// The shortest time between two turns while subscriptions wait for replays that may stop counting.
     private static var resumesInterval: Duration { .seconds(1) }
 
@@ -187,10 +182,6 @@ package final class ChannelService: TimerTarget {
         if !areTimersRunning.counts, !state.areCountsAnnounced {
             areTimersRunning.counts = true
             context.reactor.schedule(after: Self.countInterval, self, tag: Task.counts.rawValue)
-        }
-        if !areTimersRunning.expiry, !backlogs.isEmpty {
-            areTimersRunning.expiry = true
-            context.reactor.schedule(after: Self.expiryInterval, self, tag: Task.expiry.rawValue)
         }
         if !areTimersRunning.resumes, throttle.waitingCount > 0 {
             areTimersRunning.resumes = true
@@ -214,9 +205,6 @@ package final class ChannelService: TimerTarget {
                     at: address
                 )
             }
-        case .expiry:
-            areTimersRunning.expiry = false
-            expireTriggers()
         case .resumes: areTimersRunning.resumes = false
         case nil: break
         }

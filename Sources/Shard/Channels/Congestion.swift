@@ -2,22 +2,39 @@ import Broker
 import Net
 import PusherProtocol
 
-/// The handling of congested channels, whose subscribers are slower than their events.
+/// The congested channels of one shard, whose subscribers are slower than their events.
 ///
 /// New events are queued in the channel's backlog at its home, and their publishers wait for the answer.
-extension ChannelService: ChannelBacklogDelegate {
+final class Congestion: ChannelBacklogDelegate, TimerTarget {
+    /// The maximum length of the events of a backlog that are sequenced in one turn, in bytes.
+    private static var drainedLengthMax: Int { 64 << 10 }
+    /// The maximum delay of the refusal of an expired trigger.
+    private static var expiryInterval: Duration { .milliseconds(250) }
+
+    private let context: ShardContext
+    private unowned let channels: ChannelService
+    /// The backlogs with queued events, whose triggers have a deadline.
+    private var backlogs: [ObjectIdentifier: ChannelBacklog] = [:]
+    private var isTimerRunning = false
+
+    init(of channels: ChannelService) {
+        self.channels = channels
+        context = channels.context
+    }
+
+    /// The number of backlogs with queued events.
+    var count: Int { backlogs.count }
+
+    /// Drops the queued events, when the shard has stopped.
+    func dropPending() { backlogs = [:] }
+
     /// Adds an event to a backlog, or refuses it while memory is scarce.
     func enqueue(_ proposal: Proposal, in backlog: ChannelBacklog) {
         guard proposal.publisher.isRefusable, context.reactor.inbound.isFilling else {
             return backlog.append(proposal)
         }
-        refuseLater(proposal, at: backlog.address)
+        channels.outcomes.refuseLater(proposal, at: backlog.address)
     }
-
-    // MARK: - Congestion
-
-    /// The maximum length of the events of a backlog that are sequenced in one turn, in bytes.
-    private static var drainedLengthMax: Int { 64 << 10 }
 
     /// Returns the channel's backlog; creates it if needed.
     private func openBacklog(of channel: Channel, at address: ChannelAddress) -> ChannelBacklog {
@@ -28,12 +45,12 @@ extension ChannelService: ChannelBacklogDelegate {
     }
 
     /// Starts or extends the channel's backlog because subscribers of this shard are congested.
-    func recordCongestion(of channel: Channel, at address: ChannelAddress) {
+    func record(on channel: Channel, at address: ChannelAddress) {
         let backlog = openBacklog(of: channel, at: address)
         guard !backlog.isCongestedHere else { return }
         backlog.isCongestedHere = true
         channel.notifyRelief(backlog)
-        reportCongestion(at: address, true)
+        report(at: address, true)
     }
 
     /// Stops sending to other shards until they confirm that their subscribers have room.
@@ -51,12 +68,12 @@ extension ChannelService: ChannelBacklogDelegate {
     /// Confirms to the home that this shard's subscribers have room; if they do not, the home gets the confirmation
     /// when they have caught up.
     func confirm(_ address: ChannelAddress) {
-        if table[address]?.backlog?.isCongestedHere != true {
-            reportCongestion(at: address, false)
+        if channels.table[address]?.backlog?.isCongestedHere != true {
+            report(at: address, false)
         }
     }
 
-    private func reportCongestion(at address: ChannelAddress, _ isCongested: Bool) {
+    private func report(at address: ChannelAddress, _ isCongested: Bool) {
         let home = context.home(of: address)
         guard home != context.shard else { return }
         context.links.send(
@@ -66,8 +83,8 @@ extension ChannelService: ChannelBacklogDelegate {
     }
 
     /// At the home: records whether subscribers of another shard are congested.
-    func setCongestion(at address: ChannelAddress, of shard: Int, _ isCongested: Bool) {
-        guard let channel = table[address] else { return }
+    func set(at address: ChannelAddress, of shard: Int, _ isCongested: Bool) {
+        guard let channel = channels.table[address] else { return }
         guard isCongested || channel.backlog != nil else { return }
         let backlog = openBacklog(of: channel, at: address)
         backlog.setCongestion(of: shard, isCongested)
@@ -77,18 +94,18 @@ extension ChannelService: ChannelBacklogDelegate {
     /// Continues with a channel whose subscribers on this shard have caught up.
     func backlogIsRelieved(_ backlog: ChannelBacklog) {
         let address = backlog.address
-        let channel = table[address]
+        let channel = channels.table[address]
         guard let channel, channel.backlog === backlog else {
             // The channel was left meanwhile. If it has new, congested subscribers, these have been reported since.
             if backlog.isCongestedHere, channel?.backlog?.isCongestedHere != true {
-                reportCongestion(at: address, false)
+                report(at: address, false)
             }
             return
         }
         if channel.isCongested { return channel.notifyRelief(backlog) }
         if backlog.isCongestedHere {
             backlog.isCongestedHere = false
-            reportCongestion(at: address, false)
+            report(at: address, false)
         }
         drain(backlog, of: channel)
     }
@@ -98,7 +115,7 @@ extension ChannelService: ChannelBacklogDelegate {
         var length = 0
         while !backlog.isCongested, let proposal = backlog.popFirst() {
             length += proposal.event.envelopeLength(for: channel.name)
-            sequence(proposal, on: channel, at: backlog.address)
+            channels.sequence(proposal, on: channel, at: backlog.address)
             guard length < Self.drainedLengthMax else {
                 // Other shards must confirm first that their subscribers have room.
                 return context.reactor.relieve(backlog)
@@ -108,32 +125,40 @@ extension ChannelService: ChannelBacklogDelegate {
     }
 
     /// Sequences all queued events of a channel without subscribers.
-    func flushBacklog(of channel: Channel, at address: ChannelAddress) {
+    func flush(_ channel: Channel, at address: ChannelAddress) {
         guard let backlog = channel.backlog.take() else { return }
-        while let proposal = backlog.popFirst() { sequence(proposal, on: channel, at: address) }
+        while let proposal = backlog.popFirst() {
+            channels.sequence(proposal, on: channel, at: address)
+        }
     }
 
     // MARK: - The time limit
 
-    /// Adds the backlog to those whose triggers have a deadline.
     func backlogHasEvents(_ backlog: ChannelBacklog) {
         backlogs[ObjectIdentifier(backlog)] = backlog
-        startTimers()
+        startTimer()
     }
 
-    /// Removes the backlog from those whose triggers have a deadline.
     func backlogIsEmpty(_ backlog: ChannelBacklog) { backlogs[ObjectIdentifier(backlog)] = nil }
 
+    private func startTimer() {
+        guard !isTimerRunning, !backlogs.isEmpty else { return }
+        isTimerRunning = true
+        context.reactor.schedule(after: Self.expiryInterval, self)
+    }
+
     /// Refuses the expired triggers.
-    func expireTriggers() {
+    func timerFired(tag: Int) {
+        isTimerRunning = false
         for backlog in backlogs.values {
             for proposal in backlog.removeExpired(at: context.reactor.now) {
                 context.limitMet(.triggerTime, of: backlog.address.app)
-                settle(proposal, .refused(.triggerTime), at: backlog.address)
+                channels.outcomes.settle(proposal, .refused(.triggerTime), at: backlog.address)
             }
-            if let channel = table[backlog.address], channel.backlog === backlog {
+            if let channel = channels.table[backlog.address], channel.backlog === backlog {
                 drain(backlog, of: channel)
             }
         }
+        startTimer()
     }
 }

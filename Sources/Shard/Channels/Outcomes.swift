@@ -3,7 +3,17 @@ import Net
 import PusherProtocol
 
 /// The outcomes of events, from the channel's home to their publishers.
-extension ChannelService {
+package final class Outcomes {
+    private let context: ShardContext
+    private let connections: Connections
+    /// Triggers whose events are not all sequenced yet.
+    var triggers = PendingTriggers()
+
+    init(_ context: ShardContext, _ connections: Connections) {
+        self.context = context
+        self.connections = connections
+    }
+
     /// Tells the publisher of an event what has become of it.
     package func settle(
         _ proposal: Proposal,
@@ -34,7 +44,7 @@ extension ChannelService {
     }
 
     /// Sends a message of a home to a client, which may be connected to another shard.
-    func reply(_ message: ServerMessage, to socketID: SocketID) {
+    private func reply(_ message: ServerMessage, to socketID: SocketID) {
         let shard = context.shard(of: socketID)
         guard shard != context.shard else { return receive(message, for: socketID) }
         context.links.send(.reply(message, to: socketID), to: shard)
@@ -54,26 +64,26 @@ extension ChannelService {
     func refuseLater(_ proposal: Proposal, at address: ChannelAddress) {
         context.reactor.schedule(
             after: Self.refusalDelay,
-            LateRefusal(service: self, proposal: proposal, address: address)
+            LateRefusal(outcomes: self, proposal: proposal, address: address)
         )
     }
-}
 
-/// An event that is refused for lack of memory when its timer fires.
-private final class LateRefusal: TimerTarget {
-    private let service: ChannelService
-    private let proposal: Proposal
-    private let address: ChannelAddress
+    /// An event that is refused for lack of memory when its timer fires.
+    private final class LateRefusal: TimerTarget {
+        private let outcomes: Outcomes
+        private let proposal: Proposal
+        private let address: ChannelAddress
 
-    init(service: ChannelService, proposal: Proposal, address: ChannelAddress) {
-        self.service = service
-        self.proposal = proposal
-        self.address = address
-    }
+        init(outcomes: Outcomes, proposal: Proposal, address: ChannelAddress) {
+            self.outcomes = outcomes
+            self.proposal = proposal
+            self.address = address
+        }
 
-    func timerFired(tag: Int) {
-        service.context.limitMet(.inboundBytes)
-        service.settle(proposal, .refused(.inboundBytes), at: address)
+        func timerFired(tag: Int) {
+            outcomes.context.limitMet(.inboundBytes)
+            outcomes.settle(proposal, .refused(.inboundBytes), at: address)
+        }
     }
 }
 

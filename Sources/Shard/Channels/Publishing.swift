@@ -16,9 +16,7 @@ extension ChannelService {
 
     /// The limit that prevents publishing events on stored channels at present.
     package func archiveLimit(of publications: [Publication], _ app: App) -> Limit? {
-        guard let archive = context.archive,
-            archive.unstoredByteCount >= context.settings.unstoredBytesMax
-        else { return nil }
+        guard isArchiveFull else { return nil }
         let isConcerned = publications.contains { publication in
             publication.channels.contains { context.isStored($0, of: app) }
         }
@@ -27,10 +25,12 @@ extension ChannelService {
 
     /// The limit that prevents publishing a client event at present.
     func archiveLimit(of channel: ChannelName, _ app: App) -> Limit? {
-        guard let archive = context.archive,
-            archive.unstoredByteCount >= context.settings.unstoredBytesMax
-        else { return nil }
-        return context.isStored(channel, of: app) ? .unstoredBytes : nil
+        isArchiveFull && context.isStored(channel, of: app) ? .unstoredBytes : nil
+    }
+
+    private var isArchiveFull: Bool {
+        guard let archive = context.archive else { return false }
+        return archive.unstoredByteCount >= context.settings.unstoredBytesMax
     }
 
     /// Publishes the events of one request, in their order, each on one channel or several.
@@ -48,7 +48,7 @@ extension ChannelService {
                 func addEvent() -> PendingTrigger {
                     let trigger =
                         pending
-                        ?? triggers.begin(
+                        ?? outcomes.triggers.begin(
                             isRefusable: publications.count == 1
                                 && publications.first?.channels.count == 1
                         )
@@ -65,7 +65,7 @@ extension ChannelService {
                 }
                 let trigger = addEvent()
                 if let backlog = channel?.backlog {
-                    enqueue(Proposal(event, by: .here(trigger)), in: backlog)
+                    congestion.enqueue(Proposal(event, by: .here(trigger)), in: backlog)
                 } else {
                     let receipt = PublishReceipt(
                         shard: context.shard,
@@ -97,11 +97,11 @@ extension ChannelService {
     {
         let proposal = Proposal(.publication(publication), by: .elsewhere(receipt))
         guard !receipt.isRefusable || !context.reactor.inbound.isExhausted else {
-            return refuseLater(proposal, at: address)
+            return outcomes.refuseLater(proposal, at: address)
         }
         let channel = table[address]
         if let backlog = channel?.backlog, !backlog.hasRoom {
-            return enqueue(proposal, in: backlog)
+            return congestion.enqueue(proposal, in: backlog)
         }
         sequence(proposal, on: channel, at: address)
     }
@@ -122,7 +122,7 @@ extension ChannelService {
         let outcome = authority.publish(proposal.event, on: channel, at: address) {
             proposal.publisher
         }
-        if let outcome { settle(proposal, outcome, at: address) }
+        if let outcome { outcomes.settle(proposal, outcome, at: address) }
     }
 
     // MARK: - Sending
@@ -152,7 +152,7 @@ extension ChannelService {
         if !otherShards.isEmpty {
             channel.unconfirmedLength += Int32(clamping: message.envelope.byteCount)
             if channel.unconfirmedLength >= context.reactor.batchLengthMax {
-                awaitConfirmation(of: channel, at: address, by: otherShards)
+                congestion.awaitConfirmation(of: channel, at: address, by: otherShards)
             }
         }
         fanOut(message, on: channel, at: address, except: except, receiptOf: key)
@@ -186,7 +186,7 @@ extension ChannelService {
         context.deliveredCount &+= count
         if context.isObserved(.frames) { trace(message, subscriberCount: count, at: address) }
         if message.serial != 0, !channel.confirming.isEmpty { confirmations.sent(on: channel) }
-        if channel.isCongested { recordCongestion(of: channel, at: address) }
+        if channel.isCongested { congestion.record(on: channel, at: address) }
     }
 
     private func trace(_ message: ChannelMessage, subscriberCount: Int, at address: ChannelAddress)

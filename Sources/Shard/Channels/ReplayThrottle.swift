@@ -129,7 +129,9 @@ struct ReplayThrottle {
 
     /// Called at the end of a turn, when queues have been written; `isSent` returns whether a connection has nothing
     /// queued.
-    mutating func turnEnded(at now: Int64, isSent: (SocketID) -> Bool) {
+    mutating func turnEnded(at now: @autoclosure () -> Int64, isSent: (SocketID) -> Bool) {
+        guard !unsent.isEmpty else { return }
+        let now = now()
         for socketID in exchange(&written, with: []) where isSent(socketID) { sent(socketID) }
         while let (socketID, since) = unsentLine.first {
             let isUnsent = unsent[socketID]?.since == since
@@ -150,60 +152,9 @@ struct ReplayThrottle {
     mutating func removeAll() { self = ReplayThrottle() }
 }
 
-extension ChannelService {
-    /// Makes a subscription wait if it may get a replay and too many are unsent; returns whether it waits.
-    func queueIfThrottled(
-        _ request: SubscriptionRequest,
-        to address: ChannelAddress,
-        as member: Member?,
-        from position: PositionRequest?,
-        of app: App
-    ) -> Bool {
-        guard position != nil || app.recovery.rule(of: address.name).opening != .live else {
-            return false
-        }
-        let request = ReplayThrottle.Request(
-            address: address,
-            member: member,
-            position: position,
-            subscription: request
-        )
-        guard throttle.queueIfFull(request) else { return false }
-        startTimers()
-        return true
-    }
-
-    /// Sends the waiting requests for which there is room.
-    func sendWaitingRequests() {
-        while let request = throttle.next() {
-            send(
-                request.subscription,
-                to: request.address,
-                as: request.member,
-                from: request.position
-            )
-        }
-    }
-
-    /// Records the size of a replay that is written to a connection.
-    func recordReplay(_ grant: Grant, of request: SubscriptionRequest, on channel: ChannelName) {
-        throttle.answered(request.socketID, on: channel)
-        let replayed = grant.replayedByteCount
-        if replayed > 0, connections[request.socketID] != nil {
-            throttle.wrote(replayed, to: request.socketID, at: context.milliseconds)
-        }
-    }
-
-    /// Called at the end of a turn, when queues have been written.
-    func turnEnded() {
-        guard throttle.unsentCount > 0 else { return }
-        throttle.turnEnded(at: context.milliseconds) { connections[$0]?.hasQueuedBytes != true }
-    }
-}
-
 extension Grant {
     /// The size of the replayed messages, in bytes.
-    fileprivate var replayedByteCount: Int {
+    var replayedByteCount: Int {
         let messages: [ReplayedMessage]
         switch self {
         case .live, .cached: return 0

@@ -3,6 +3,8 @@ import Net
 package import PusherProtocol
 
 /// Subscribing: a shard sends a request to the channel's home, and completes the subscription that the home grants.
+///
+/// Unsubscribing: from a channel, and from all channels when a connection closes.
 extension ChannelService {
     /// Requests a subscription from the channel's home.
     func subscribe(
@@ -20,12 +22,32 @@ extension ChannelService {
             number: request,
             addressDigest: connection.addressDigest
         )
-        if position != nil || context.registry.replaysOpenings,
-            queueIfThrottled(request, to: address, as: member, from: position, of: connection.app)
-        {
-            return
+        let mayReplay =
+            position != nil
+            || context.registry.replaysOpenings
+                && connection.app.recovery.rule(of: channel).opening != .live
+        if mayReplay {
+            let waiting = ReplayThrottle.Request(
+                address: address,
+                member: member,
+                position: position,
+                subscription: request
+            )
+            if throttle.queueIfFull(waiting) { return startTimers() }
         }
         send(request, to: address, as: member, from: position)
+    }
+
+    /// Sends the waiting requests for which there is room.
+    func sendWaitingRequests() {
+        while let request = throttle.next() {
+            send(
+                request.subscription,
+                to: request.address,
+                as: request.member,
+                from: request.position
+            )
+        }
     }
 
     /// Sends a request for a subscription to the channel's home.
@@ -86,15 +108,17 @@ extension ChannelService {
 
     /// Sends a grant to the subscriber's client, and adds the client to the fan-out of this shard.
     func complete(_ request: SubscriptionRequest, to channel: Channel, _ grant: Grant) {
-        recordReplay(grant, of: request, on: channel.name)
+        throttle.answered(request.socketID, on: channel.name)
         // If the connection has closed meanwhile, it has already unsubscribed at the home.
-        if let connection = connections[request.socketID],
-            connection.granted(channel.name, grant, request: request.number)
-        {
-            channel.add(connection)
-            if connection.isKept(channel.name) { channel.addConfirming(connection) }
-            records.subscribed(connection, to: channel.name, grant)
+        guard let connection = connections[request.socketID] else { return }
+        let replayed = grant.replayedByteCount
+        if replayed > 0 {
+            throttle.wrote(replayed, to: request.socketID, at: context.milliseconds)
         }
+        guard connection.granted(channel.name, grant, request: request.number) else { return }
+        channel.add(connection)
+        if connection.isKept(channel.name) { channel.addConfirming(connection) }
+        records.subscribed(connection, to: channel.name, grant)
     }
 
     /// Reports the refusal of a subscription to the client.
@@ -106,5 +130,75 @@ extension ChannelService {
         throttle.answered(request.socketID, on: address.name)
         connections[request.socketID]?
             .refused(address.name, request: request.number, refusal)
+    }
+
+    // MARK: - Unsubscribing
+
+    /// Unsubscribes a connection from a channel, here and at the home.
+    func unsubscribe(_ connection: Connection, from channel: ChannelName) {
+        let address = ChannelAddress(app: connection.app.id, name: channel)
+        unsubscribe(connection.socketID, connection.stream, from: address)
+    }
+
+    /// Unsubscribes a closing connection from all its channels, at once or in portions.
+    ///
+    /// No event sent from now on reaches its stream.
+    func unsubscribeAll(_ subscriptions: Subscriptions, of connection: Connection) {
+        let (stream, app) = (connection.stream, connection.app.id)
+        guard subscriptions.count > leaves.settings.atOnceMax, !context.reactor.hasShutDown else {
+            subscriptions.forEachChannel {
+                let address = ChannelAddress(app: app, name: $0)
+                unsubscribe(connection.socketID, stream, from: address)
+            }
+            return
+        }
+        stream.detachFromGroups()
+        leaves.append(subscriptions, stream, connection.socketID, app)
+    }
+
+    /// The number of closed connections that are still subscribed to channels.
+    var leavingCount: Int { leaves.count }
+
+    /// Unsubscribes closed connections from one portion of channels.
+    func advanceLeaves() {
+        guard !leaves.isEmpty else { return }
+        for _ in 0..<leaves.settings.portionMax {
+            guard let (address, stream, socketID) = leaves.popNext() else { return }
+            unsubscribe(socketID, stream, from: address)
+        }
+    }
+
+    private func unsubscribe(_ id: SocketID, _ stream: Stream, from address: ChannelAddress) {
+        guard !throttle.withdraw(id, from: address.name) else { return }
+        // A home drops a request that waits for the archive, so no answer follows.
+        throttle.answered(id, on: address.name)
+        let home = context.home(of: address)
+        // Before its grant the channel may not exist.
+        let channel = table[address]
+        if let channel {
+            records.unsubscribed(id, from: address.name, at: channel.lastSerial)
+            channel.remove(stream)
+            channel.removeConfirming(id)
+        }
+        if home == context.shard {
+            authority.unsubscribe(id, of: home, from: channel, at: address)
+        } else {
+            context.links.send(.unsubscribe(address, shard: context.shard, id), to: home)
+        }
+        if let channel { closeIfVacant(channel, at: address) }
+    }
+
+    /// At the home: ends the subscription of a connection of any shard.
+    func removeSubscriber(_ id: SocketID, of shard: Int, at address: ChannelAddress) {
+        let channel = table[address]
+        authority.unsubscribe(id, of: shard, from: channel, at: address)
+        if let channel { closeIfVacant(channel, at: address) }
+    }
+
+    /// Removes a channel without subscribers.
+    package func closeIfVacant(_ channel: Channel, at address: ChannelAddress) {
+        guard channel.isVacant else { return }
+        congestion.flush(channel, at: address)
+        table.close(address)
     }
 }

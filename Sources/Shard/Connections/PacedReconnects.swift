@@ -1,4 +1,4 @@
-package import Broker
+import Broker
 import Net
 import Primitives
 package import PusherProtocol
@@ -42,22 +42,5 @@ package final class PacedReconnects: TimerTarget {
         waiting.removeFirst(min(count, waiting.count))
         isTimerRunning = !waiting.isEmpty
         if isTimerRunning { context.reactor.schedule(after: Self.tick, self) }
-    }
-}
-
-extension ChannelService {
-    /// Notifies this shard's subscribers of a channel that messages are missing.
-    ///
-    /// Clients that track it continue from `start`, all others reconnect. `start` is `nil` to close all.
-    package func lose(_ address: ChannelAddress, _ start: SubscriptionStart?, members: [Member]) {
-        guard let channel = table[address] else { return }
-        if let start { restart(address, at: start, members: members) }
-        for connection in channel.connections {
-            let isTold = connection.tracks(channel.name) || connection.isKept(channel.name)
-            guard start == nil || !isTold else { continue }
-            // It gets no messages from after the gap.
-            channel.remove(connection.stream)
-            reconnects.append(connection.socketID)
-        }
     }
 }

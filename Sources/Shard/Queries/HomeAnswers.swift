@@ -1,4 +1,4 @@
-package import Broker
+import Broker
 import Net
 import PusherProtocol
 
@@ -10,71 +10,37 @@ extension LocalChannels {
     }
 
     private func answer(_ query: ShardQuery) -> HomeAnswer {
+        if case .counts(let addresses) = query {
+            return .success(addresses.map { channels.table.count(of: $0) })
+        }
+        guard let address = query.address else { return .success([]) }
+        var count = channels.table.count(of: address)
+        let (now, offset) = (context.milliseconds, context.calendarOffset)
         switch query {
-        case .counts(let addresses): return .success(addresses.map { channels.count(of: $0) })
-        case .terminate: return .success([])
-        case .users(let address):
-            var count = channels.count(of: address)
-            count.users = channels.table[address]?.home.presence.members.map(\.id) ?? []
-            return .success([count])
-        case .cached(let address):
-            var count = channels.count(of: address)
-            count.cache = channels.cacheAttribute(of: address)
-            return .success([count])
-        case .state(let address):
-            var count = channels.count(of: address)
-            if address.name.kind.isCache { count.cache = channels.cacheAttribute(of: address) }
+        case .counts, .terminate: break
+        case .users: count.users = channels.table[address]?.home.presence.members.map(\.id) ?? []
+        case .cached: count.cache = cacheAttribute(of: address)
+        case .state:
+            if address.name.kind.isCache { count.cache = cacheAttribute(of: address) }
             count.position = channels.openStream(at: address)
                 .map { channels.state.streams[$0].position }
-            return .success([count])
-        case .trace(let address, let serial):
-            guard channels.keepsMessages(at: address) else { return .failure(.keepsNothing) }
-            var count = channels.count(of: address)
-            count.trace = channels.state.streams.index(of: address).map {
-                channels.state.streams[$0]
-                    .trace(
-                        serial,
-                        at: context.milliseconds,
-                        calendarOffset: context.calendarOffset
-                    )
-            }
-            return .success([count])
-        case .purge(let address): return .success([channels.purge(address)])
-        case .history(let address, let query, _):
-            guard channels.keepsMessages(at: address) else { return .failure(.keepsNothing) }
-            var count = channels.count(of: address)
-            count.history = channels.openStream(at: address).map {
-                channels.state.streams[$0]
-                    .history(
-                        query,
-                        at: context.milliseconds,
-                        calendarOffset: context.calendarOffset
-                    )
-            }
-            return .success([count])
+        case .trace(_, let serial):
+            guard context.keepsMessages(at: address) else { return .failure(.keepsNothing) }
+            count.trace = channels.state.streams.index(of: address)
+                .map { channels.state.streams[$0].trace(serial, at: now, calendarOffset: offset) }
+        case .history(_, let page, _):
+            guard context.keepsMessages(at: address) else { return .failure(.keepsNothing) }
+            count.history = channels.openStream(at: address)
+                .map { channels.state.streams[$0].history(page, at: now, calendarOffset: offset) }
+        case .purge: count = channels.purge(address)
         }
-    }
-}
-
-extension ChannelService {
-    /// Whether the app of a channel keeps messages, as of the last reload.
-    package func keepsMessages(at address: ChannelAddress) -> Bool {
-        context.registry.apps[address.app]?.recovery.isEnabled == true
-    }
-
-    func count(of address: ChannelAddress) -> ChannelCount {
-        let home = table[address]?.home
-        return ChannelCount(
-            name: address.name,
-            subscriptionCount: home?.subscribers.total ?? 0,
-            userCount: home?.presence.members.count ?? 0
-        )
+        return .success([count])
     }
 
     /// The cached event of a channel, in the form for backends.
-    func cacheAttribute(of address: ChannelAddress) -> ChannelAttributes.Cache {
+    private func cacheAttribute(of address: ChannelAddress) -> ChannelAttributes.Cache {
         let now = context.milliseconds
-        guard let entry = state.cachedEvent(of: address, at: now) else { return .empty }
+        guard let entry = channels.state.cachedEvent(of: address, at: now) else { return .empty }
         return .event(
             dataToken: entry.publication.dataToken,
             secondsLeft: Int((entry.expiry - now + 999) / 1_000)
@@ -83,6 +49,16 @@ extension ChannelService {
 }
 
 extension ChannelTable {
+    /// The numbers of subscribers and users of a channel whose home is this shard.
+    func count(of address: ChannelAddress) -> ChannelCount {
+        let home = self[address]?.home
+        return ChannelCount(
+            name: address.name,
+            subscriptionCount: home?.subscribers.total ?? 0,
+            userCount: home?.presence.members.count ?? 0
+        )
+    }
+
     /// Returns a portion of the channels whose home is this shard.
     func portion(of range: ChannelRange) -> ChannelPortion {
         let occupied = occupiedNames(of: range.app)

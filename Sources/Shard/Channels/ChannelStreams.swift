@@ -2,10 +2,44 @@ package import Broker
 import Net
 package import PusherProtocol
 
-/// The end of a channel's stream at a backend's request: all kept messages are dropped, and another stream begins.
+/// The streams of channels: their beginning at the home, and the change to another one, of which the clients are
+/// notified.
 extension ChannelService {
-    /// At the home: drops what a channel keeps, and notifies the clients that track it; returns the channel with the
-    /// position of the stream that begins.
+    /// At the home: the index of the channel's stream, which begins here if there is none; `nil` in an app without
+    /// recovery.
+    func openStream(at address: ChannelAddress) -> Int? {
+        let (app, now) = (context.registry.apps[address.app], context.milliseconds)
+        defer { streamMayHaveBegun(at: address) }
+        guard let channel = table[address], !channel.home.isVacant else {
+            return state.openStream(address, app, isVacant: true, at: now)
+        }
+        channel.home.openStream(address, app, sharing: &state, at: now)
+        return channel.home.stream
+    }
+
+    /// Counts that a stream was forgotten for a new one, and expires the new one's messages.
+    func streamMayHaveBegun(at address: ChannelAddress) {
+        if let limit = state.takeInsertionLimit() { context.limitMet(limit, of: address.app) }
+        startTimers()
+    }
+
+    /// At the home: keeps a numbered message, which one connection does not get.
+    package func keep(
+        _ envelope: Envelope,
+        on address: ChannelAddress,
+        except: SocketID?,
+        in stream: Int
+    ) {
+        let now = context.milliseconds
+        if let limit = state.keep(envelope, except: except, in: stream, at: now) {
+            context.limitMet(limit, of: address.app)
+        }
+    }
+
+    // MARK: - Another stream
+
+    /// At the home, at a backend's request: drops what a channel keeps, and notifies the clients that track it; returns
+    /// the channel with the position of the stream that begins.
     func purge(_ address: ChannelAddress) -> ChannelCount {
         if let stream = openStream(at: address) { state.purge(stream, of: address) }
         return restarted(address)
@@ -14,7 +48,7 @@ extension ChannelService {
     /// At the home: notifies the clients that a channel's present stream has begun; returns the channel with the
     /// position, which is `nil` in an app without recovery.
     func restarted(_ address: ChannelAddress) -> ChannelCount {
-        var count = count(of: address)
+        var count = table.count(of: address)
         count.position = openStream(at: address).flatMap { announceRestart(of: $0, at: address) }
         return count
     }
@@ -62,6 +96,21 @@ extension ChannelService {
             }
             records.restarted(connection, on: channel, at: start)
             channel.add(connection)
+        }
+    }
+
+    /// Notifies this shard's subscribers of a channel that messages are missing.
+    ///
+    /// Clients that track it continue from `start`, all others reconnect. `start` is `nil` to close all.
+    package func lose(_ address: ChannelAddress, _ start: SubscriptionStart?, members: [Member]) {
+        guard let channel = table[address] else { return }
+        if let start { restart(address, at: start, members: members) }
+        for connection in channel.connections {
+            let isTold = connection.tracks(channel.name) || connection.isKept(channel.name)
+            guard start == nil || !isTold else { continue }
+            // It gets no messages from after the gap.
+            channel.remove(connection.stream)
+            reconnects.append(connection.socketID)
         }
     }
 }
