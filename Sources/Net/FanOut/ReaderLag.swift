@@ -20,44 +20,21 @@ enum ReaderLag: UInt8 {
 
     /// The fewest bytes that a peer must read while a group waits for it, or the peer counts as stalled.
     static var progressMin: Int { 32 << 10 }
-}
 
-extension Stream {
-    /// Updates the lag from the queue's length, and notifies the groups of a change.
+    /// Returns the lag that follows, with a queue of this many bytes and this limit.
     ///
-    /// Called when the kernel has refused bytes, and when it has accepted some again; never for a stream without a
-    /// backlog.
-    @inline(never)
-    func updateLag() {
-        let queued = queuedByteCount
-        let lengthMax = ReaderLag.lengthMax(queuedBytesMax: Int(queuedBytesMax))
-        let isFar = queued > Int(queuedBytesMax) / 2
-        switch lag {
-        case .none: if queued > lengthMax, flags.contains(.blocked) { setLag(.behind) }
+    /// The kernel accepts nothing if `isBlocked`; the peer has read ``progressMin`` if `hasProgressed`.
+    func updated(queued: Int, limit: Int, isBlocked: Bool, hasProgressed: Bool) -> ReaderLag {
+        let lengthMax = Self.lengthMax(queuedBytesMax: limit)
+        let isFar = queued > limit / 2
+        return switch self {
+        case .none: queued > lengthMax && isBlocked ? .behind : .none
         // Half of the limit, so that a reader at the threshold does not change its state with every frame.
-        case _ where queued <= lengthMax / 2: setLag(.none)
+        case _ where queued <= lengthMax / 2: .none
         // A peer that has read nothing since it fell behind is not waited for at all.
-        case .behind: if isFar { setLag(hasProgressed ? .farBehind : .stalled) }
-        case .farBehind: if queued <= lengthMax { setLag(.behind) }
-        case .stalled: if hasProgressed { setLag(isFar ? .farBehind : .behind) }
+        case .behind: !isFar ? .behind : hasProgressed ? .farBehind : .stalled
+        case .farBehind: queued <= lengthMax ? .behind : .farBehind
+        case .stalled: !hasProgressed ? .stalled : isFar ? .farBehind : .behind
         }
-    }
-
-    /// Marks the peer as stalled if it has read almost nothing since the last call.
-    func checkProgress() {
-        guard case .queue(let queue) = pendingOutput else { return }
-        let progress = queue.takeProgress()
-        if lag.isWaitedFor, progress < ReaderLag.progressMin { setLag(.stalled) }
-    }
-
-    private var hasProgressed: Bool {
-        guard case .queue(let queue) = pendingOutput else { return true }
-        return queue.progress >= ReaderLag.progressMin
-    }
-
-    private func setLag(_ new: ReaderLag) {
-        let old = exchange(&lag, with: new)
-        guard old != new else { return }
-        memberships.forEach { $0.group.lagChanged(from: old, to: new) }
     }
 }

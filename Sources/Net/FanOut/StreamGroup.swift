@@ -241,11 +241,6 @@ public protocol ReliefTarget: AnyObject {
     func groupRelieved()
 }
 
-extension Stream {
-    /// Makes an empty group for streams of the same reactor.
-    public func makeGroup() -> StreamGroup { reactor.makeGroup() }
-}
-
 extension Reactor {
     /// Makes an empty group.
     public func makeGroup() -> StreamGroup { StreamGroup(reactor: self) }

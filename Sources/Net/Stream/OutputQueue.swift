@@ -227,3 +227,23 @@ final class OutputQueue {
         gathers = false
     }
 }
+
+/// A stream's unsent bytes: mostly none, or the one buffer that was written in this turn.
+enum PendingOutput {
+    case nothing
+    /// A single buffer, no byte of which the kernel has accepted.
+    case buffer([UInt8])
+    case queue(OutputQueue)
+
+    /// The number of unsent bytes.
+    var byteCount: Int {
+        switch self {
+        case .nothing: 0
+        case .buffer(let bytes): bytes.count
+        case .queue(let queue): queue.byteCount
+        }
+    }
+
+    /// Whether there are no unsent bytes.
+    var isEmpty: Bool { byteCount == 0 }
+}

@@ -118,18 +118,3 @@ final class QueuedBufferLedger {
         bytes.withUnsafeBytes { $0.baseAddress }
     }
 }
-
-extension Stream {
-    /// Counts the queue in the ledger until it is empty.
-    ///
-    /// Called when the kernel's send buffer is full.
-    @inline(never)
-    func hold() {
-        guard !pendingOutput.isEmpty else { return }
-        let queue = makeQueue()
-        if !queue.isCounted {
-            queue.count(in: reactor.ledger, for: currentDelegate.memoryBudget(of: self))
-        }
-        updateLag()
-    }
-}

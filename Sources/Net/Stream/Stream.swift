@@ -18,7 +18,7 @@ public final class Stream {
     /// Bytes that the delegate has not consumed.
     var unread: [UInt8] = []
     /// The encryption; nil for a plain stream, and for one that is not connected.
-    var session: TLSSession?
+    var tls: TLSSession?
     /// The stream's memberships in groups.
     var memberships = GroupMemberships.none
     /// ``StreamLimits/queuedBytesMax``, clamped to 4 GiB.
@@ -213,5 +213,29 @@ public final class Stream {
             return end(with: .system(error))
         }
         resumeReading()
+    }
+
+    // MARK: Groups
+
+    /// Makes an empty group for streams of the same reactor.
+    public func makeGroup() -> StreamGroup { reactor.makeGroup() }
+
+    /// The number of groups that the stream is a member of.
+    public var groupCount: Int { memberships.count }
+
+    // Both change the memberships outside of the stream, for the reason given at `StreamGroup.change`.
+    func put(_ membership: GroupMembership) {
+        var memberships = exchange(&memberships, with: .none)
+        memberships.put(membership)
+        self.memberships = memberships
+        if memberships.count > 1 { obstacles.insert(.shared) }
+    }
+
+    func removeMembership(in group: StreamGroup) -> GroupMembership? {
+        var memberships = exchange(&memberships, with: .none)
+        let membership = memberships.take(group)
+        self.memberships = memberships
+        if memberships.count <= 1 { obstacles.remove(.shared) }
+        return membership
     }
 }

@@ -26,7 +26,7 @@ extension Stream {
         obstacles.insert(.notOpen)
         unread = []
         flags.remove([.paused, .redelivers])
-        if session == nil {
+        if tls == nil {
             if peerIsDone { flags.insert(.ended) }
             if flags.contains(.ended), endsAtOnce() { return }
         }
@@ -51,7 +51,7 @@ extension Stream {
 
     /// Called when the queue is sent: sends `close_notify` and the FIN.
     func finish() {
-        if let session, !sendCloseNotify(session) { return }
+        if let tls, !sendCloseNotify(tls) { return }
         guard !flags.contains(.ended) else { return end(with: nil) }
         phase = .finishing
         if shutdown(fd, Int32(SHUT_WR)) != 0 { end(with: nil) }
@@ -67,7 +67,7 @@ extension Stream {
         clearDeadline()
         unread = []
         clearPendingOutput()
-        session = nil
+        tls = nil
         reactor.unregister(self, error)
         // Closing the descriptor removes it from the epoll set.
         descriptor = nil
@@ -102,9 +102,9 @@ extension Stream {
         guard code == 0 else {
             return end(with: .system(SystemError(call: "connect", code: code)))
         }
-        if let session {
+        if let tls {
             phase = .handshaking
-            continueHandshake(session)
+            continueHandshake(tls)
         } else {
             open()
         }
@@ -119,5 +119,37 @@ extension Stream {
         currentDelegate.streamOpened(self)
         // Bytes may have come with the same event.
         if flags.contains(.readable) && phase == .open { reactor.serveLater(self) }
+    }
+
+    // MARK: Leaving groups, of which there may be thousands
+
+    /// The maximum number of groups that a stream leaves at once when it ends.
+    ///
+    /// It leaves more only after `streamClosed`, in which its delegate may detach it.
+    static var immediateLeaveCountMax: Int { 32 }
+
+    /// Writes the frames that wait in the stream's groups; later frames of the groups are dropped.
+    ///
+    /// For a delegate that closes a stream with thousands of groups, which take milliseconds to leave. The stream
+    /// remains a member of each, even after its end, until the delegate calls ``StreamGroup/leave(_:)``, some at a
+    /// time. Can be called as late as in ``StreamDelegate/streamClosed(_:error:)``.
+    public func detachFromGroups() {
+        guard !obstacles.contains(.detached) else { return }
+        if !isClosing {
+            // Only these have frames that the stream has not got.
+            for group in reactor.dirtyGroups where memberships.contains(group) { group.leave(self) }
+            for group in Array(reactor.delayedGroups.values) where memberships.contains(group) {
+                group.leave(self)
+            }
+        }
+        obstacles.insert(.detached)
+    }
+
+    /// Leaves all groups, dropping the frames that wait in them; does nothing for a detached stream.
+    func leaveAllGroups() {
+        guard !obstacles.contains(.detached) else { return }
+        let all = exchange(&memberships, with: .none)
+        obstacles.remove(.shared)
+        all.forEach { $0.group.removeMember($0) }
     }
 }

@@ -51,9 +51,9 @@ extension Stream {
         switch phase {
         case .connecting: if isWritable || flags.contains(.broken) { finishConnecting() }
         case .handshaking:
-            guard let session else { break }
+            guard let tls else { break }
             if reactor.takeHandshakeStep() {
-                continueHandshake(session)
+                continueHandshake(tls)
             } else {
                 reactor.serveLater(self)
             }
@@ -78,7 +78,7 @@ extension Stream {
         if flags.contains(.hungUp), !reactor.takeEnding() {
             return reactor.serveLater(self)
         }
-        if let session { readSecure(session) } else { readPlain() }
+        if let tls { readSecure(tls) } else { readPlain() }
     }
 
     var mayRead: Bool {
@@ -119,8 +119,8 @@ extension Stream {
         for _ in 0..<Self.readCountMax {
             let buffer = reactor.receiveBuffer(after: unread.count)
             let count: Int
-            if let session {
-                guard case .done(let length) = session.read(into: buffer) else { return }
+            if let tls {
+                guard case .done(let length) = tls.read(into: buffer) else { return }
                 count = length
             } else {
                 count = recv(fd, buffer.baseAddress, buffer.count, 0)

@@ -28,7 +28,7 @@ extension Stream {
     public func discardQueue() {
         guard !pendingOutput.isEmpty else { return }
         let queue = makeQueue()
-        queue.discard(keeping: session?.retryLength ?? 0)
+        queue.discard(keeping: tls?.retryLength ?? 0)
         if queue.isEmpty { queueEmptied() } else if lag != .none { updateLag() }
         guard flags.contains(.blocked) else { return }
         Socket.liftUnsentMax(on: fd)
@@ -65,8 +65,8 @@ extension Stream {
         guard !isClosing, !bytes.isEmpty else { return }
         if !obstacles.isDisjoint(with: [.queued, .shared, .notOpen, .detached]) {
             if !obstacles.contains(.detached) { enqueue(bytes, from: 0) }
-        } else if let session {
-            sendSecure(bytes, session)
+        } else if let tls {
+            sendSecure(bytes, tls)
         } else {
             let sent = Socket.send(fd, bytes)
             if sent != bytes.count { queueUnsent(bytes, sent: sent, code: errno) }
@@ -94,7 +94,7 @@ extension Stream {
     /// Calls no delegate, because a fan-out pass may be under way.
     func drain() {
         guard !pendingOutput.isEmpty, flags.isDisjoint(with: [.blocked, .failed]) else { return }
-        if let session { return drainSecure(session) }
+        if let tls { return drainSecure(tls) }
         while !pendingOutput.isEmpty {
             // Until EAGAIN, not until a short write: only EAGAIN guarantees an event.
             guard offerPendingOutput() < 0 else { continue }
@@ -155,5 +155,106 @@ extension Stream {
             drain()
             if pendingOutput.isEmpty && flags.isDisjoint(with: [.failed, .blocked]) { finish() }
         }
+    }
+
+    // MARK: The unsent bytes
+
+    /// Returns the queue; makes it and moves the single buffer there if needed.
+    func makeQueue() -> OutputQueue {
+        if case .queue(let queue) = pendingOutput { return queue }
+        let queue = reactor.takeQueue()
+        if case .buffer(let bytes) = pendingOutput { queue.append(bytes) }
+        pendingOutput = .queue(queue)
+        return queue
+    }
+
+    /// Calls `body` with each queued buffer of which the kernel has accepted nothing, in order, until it returns false.
+    public func forEachUnsentBuffer(_ body: ([UInt8]) -> Bool) {
+        switch pendingOutput {
+        case .nothing: break
+        case .buffer(let bytes): _ = body(bytes)
+        case .queue(let queue): queue.forEachUnsentBuffer(body)
+        }
+    }
+
+    /// Drops the unsent bytes.
+    func clearPendingOutput() {
+        if case .queue(let queue) = pendingOutput {
+            queue.clear()
+            reactor.recycle(queue)
+        }
+        pendingOutput = .nothing
+    }
+
+    /// The flags of the next send.
+    ///
+    /// While the stream closes, a FIN follows the last bytes.
+    private var sendFlags: Int32 {
+        phase == .draining ? Socket.lastSendFlags : Socket.sendFlags
+    }
+
+    /// Sends as many of the unsent bytes as one system call takes, removes them and returns their number; negative as
+    /// for sendmsg(2).
+    func offerPendingOutput() -> Int {
+        switch pendingOutput {
+        case .nothing: return 0
+        case .queue(let queue): return queue.send(to: fd, flags: sendFlags)
+        case .buffer: return offerBuffer()
+        }
+    }
+
+    /// The same for a single buffer, which is moved out of the stream, because the kernel mostly accepts all of it.
+    private func offerBuffer() -> Int {
+        guard case .buffer(let bytes) = exchange(&pendingOutput, with: .nothing) else { return 0 }
+        let sent = Socket.send(fd, bytes, flags: sendFlags)
+        guard sent != bytes.count else { return sent }
+        pendingOutput = .buffer(bytes)
+        if sent > 0 { makeQueue().remove(sent) }
+        return sent
+    }
+
+    // MARK: A peer that reads slowly
+
+    /// Counts the queue in the ledger until it is empty.
+    ///
+    /// Called when the kernel's send buffer is full.
+    @inline(never)
+    func hold() {
+        guard !pendingOutput.isEmpty else { return }
+        let queue = makeQueue()
+        if !queue.isCounted {
+            queue.count(in: reactor.ledger, for: currentDelegate.memoryBudget(of: self))
+        }
+        updateLag()
+    }
+
+    /// Updates the lag from the queue's length, and notifies the groups of a change.
+    ///
+    /// Called when the kernel has refused bytes, and when it has accepted some again; never for a stream without a
+    /// backlog.
+    @inline(never)
+    func updateLag() {
+        var progress = Int.max
+        if case .queue(let queue) = pendingOutput { progress = queue.progress }
+        let new = lag.updated(
+            queued: queuedByteCount,
+            limit: Int(queuedBytesMax),
+            isBlocked: flags.contains(.blocked),
+            hasProgressed: progress >= ReaderLag.progressMin
+        )
+        setLag(new)
+    }
+
+    /// Marks the peer as stalled if it has read almost nothing since the last call.
+    func checkProgress() {
+        guard case .queue(let queue) = pendingOutput else { return }
+        let progress = queue.takeProgress()
+        if lag.isWaitedFor, progress < ReaderLag.progressMin { setLag(.stalled) }
+    }
+
+    private func setLag(_ new: ReaderLag) {
+        let old = exchange(&lag, with: new)
+        guard old != new else { return }
+        memberships.forEach { $0.group.lagChanged(from: old, to: new) }
     }
 }

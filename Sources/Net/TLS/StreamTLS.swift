@@ -3,11 +3,11 @@ import Glibc
 // TLS: encrypted bytes in both directions.
 extension Stream {
     /// Whether the stream is encrypted.
-    public var isSecure: Bool { session != nil || obstacles.contains(.secure) }
+    public var isSecure: Bool { tls != nil || obstacles.contains(.secure) }
 
     /// The result of the TLS handshake; nil for a plain stream, before it is open, and after its end.
-    public var tls: NegotiatedTLS? {
-        phase == .open || phase == .draining ? session?.negotiated : nil
+    public var negotiatedTLS: NegotiatedTLS? {
+        phase == .open || phase == .draining ? tls?.negotiated : nil
     }
 
     /// The maximum number of reads in one turn, of up to a record each.
@@ -24,7 +24,7 @@ extension Stream {
     func encrypt(_ context: TLSContext, serverName: String?) -> Bool {
         obstacles.insert(.secure)
         do throws(TLSError) {
-            session = try TLSSession(context, fd: fd, serverName: serverName)
+            tls = try TLSSession(context, fd: fd, serverName: serverName)
             return true
         } catch {
             end(with: .tls(error))
@@ -41,7 +41,7 @@ extension Stream {
     ///   - serverName: The host to ask for and to verify: a name, or an IP address.
     ///   - timeout: The longest duration of the handshake.
     public func startTLS(_ context: TLSContext, serverName: String, timeout: Duration) {
-        guard isOpen, session == nil else { return }
+        guard isOpen, tls == nil else { return }
         // Unsent bytes would be sent in the middle of the handshake.
         guard pendingOutput.isEmpty else {
             return end(with: .tls(.refused(reason: "unsent bytes precede the TLS handshake")))
@@ -55,10 +55,10 @@ extension Stream {
     }
 
     /// Begins the handshake, or continues it after an event.
-    func continueHandshake(_ session: TLSSession) {
-        guard session.hasBegun || hasFirstRecord else { return }
-        if !session.hasBegun, beginsWithMethod { return refusePlaintext() }
-        switch session.handshake() {
+    func continueHandshake(_ tls: TLSSession) {
+        guard tls.hasBegun || hasFirstRecord else { return }
+        if !tls.hasBegun, beginsWithMethod { return refusePlaintext() }
+        switch tls.handshake() {
         case .done:
             // OpenSSL may have buffered bytes that it read together with the handshake's last; no event reports them.
             flags.insert(.readable)
@@ -110,11 +110,11 @@ extension Stream {
     }
 
     /// Reads records until there are no more, or the stream's share of the turn is used up.
-    func readSecure(_ session: TLSSession) {
+    func readSecure(_ tls: TLSSession) {
         for number in 0..<Self.recordCountMax {
             if number >= Self.recordsPerRead, reactor.isTurnLong { break }
             let buffer = reactor.receiveBuffer(after: unread.count)
-            switch session.read(into: buffer) {
+            switch tls.read(into: buffer) {
             case .done(let count):
                 receive(count, in: buffer)
                 guard mayRead else { return }
@@ -136,12 +136,12 @@ extension Stream {
     }
 
     /// Encrypts and sends a buffer while nothing is queued; queues the part that the kernel refuses.
-    func sendSecure(_ bytes: [UInt8], _ session: TLSSession) {
+    func sendSecure(_ bytes: [UInt8], _ tls: TLSSession) {
         var sent = 0
         bytes.withUnsafeBytes { all in
             guard let base = all.baseAddress else { return }
             while sent < all.count {
-                guard let count = write(base + sent, all.count - sent, session) else { return }
+                guard let count = write(base + sent, all.count - sent, tls) else { return }
                 sent += count
             }
         }
@@ -149,11 +149,11 @@ extension Stream {
     }
 
     /// Sends the queue in records as long as possible.
-    func drainSecure(_ session: TLSSession) {
+    func drainSecure(_ tls: TLSSession) {
         let queue = makeQueue()
         while !queue.isEmpty {
             let accepted = queue.withFirst(TLSSession.recordLengthMax, reactor.record) {
-                write($0, $1, session)
+                write($0, $1, tls)
             }
             guard let accepted else {
                 if flags.contains(.blocked) { hold() }
@@ -165,8 +165,8 @@ extension Stream {
     }
 
     /// Writes one record and returns its length; nil if the kernel refused it or the connection is lost.
-    private func write(_ base: UnsafeRawPointer, _ count: Int, _ session: TLSSession) -> Int? {
-        switch session.write(base, count) {
+    private func write(_ base: UnsafeRawPointer, _ count: Int, _ tls: TLSSession) -> Int? {
+        switch tls.write(base, count) {
         case .done(let accepted): return accepted
         case .wantsWrite:
             flags.insert(.refused)
@@ -184,8 +184,8 @@ extension Stream {
     ///
     /// - Returns: False if it has to be retried when the socket is ready; true if it was sent or cannot be sent any
     ///   more.
-    func sendCloseNotify(_ session: TLSSession) -> Bool {
-        switch session.shutDown() {
+    func sendCloseNotify(_ tls: TLSSession) -> Bool {
+        switch tls.shutDown() {
         case .wantsWrite, .wantsRead:
             markBlocked()
             return false

@@ -74,12 +74,12 @@ private final class Relay {
         let stream = try stream(by: relay, reactor, pair.client, trusting())
         reactor.run { pair.client.openedCount == 2 }
         #expect(stream.isOpen && stream.isSecure)
-        #expect(stream.tls?.version == "TLSv1.3")
+        #expect(stream.negotiatedTLS?.version == "TLSv1.3")
         let sent = pattern(300_000)
         stream.write(sent)
         reactor.run { pair.client.received.count == sent.count + 5 }
         #expect(pair.client.received == Array("ready".utf8) + sent)
-        #expect(pair.accepted.streams[0].tls?.serverName == "localhost")
+        #expect(pair.accepted.streams[0].negotiatedTLS?.serverName == "localhost")
         // Already encrypted: a second call does nothing.
         stream.startTLS(try trusting(), serverName: "other", timeout: .seconds(1))
         stream.write([1])

@@ -74,12 +74,12 @@ struct SecurePair {
         stream.write(Array("hello".utf8))
         reactor.run { pair.client.received.count == 5 }
         #expect(pair.client.received == Array("hello".utf8))
-        let facts = try #require(stream.tls)
+        let facts = try #require(stream.negotiatedTLS)
         #expect(facts.version == name)
         #expect(facts.applicationProtocol == "http/1.1")
         #expect(!facts.isResumed)
         #expect(stream.isSecure)
-        #expect(pair.accepted.streams[0].tls?.serverName == "localhost")
+        #expect(pair.accepted.streams[0].negotiatedTLS?.serverName == "localhost")
         // close_notify in both directions: each side sees an end without an error.
         stream.close(within: .seconds(5))
         reactor.run { pair.client.isClosed && pair.server.isClosed }
@@ -117,7 +117,7 @@ struct SecurePair {
             context.limitVersions(version...version)
             let stream = try pair.connect(context)
             reactor.run { stream.isOpen }
-            #expect(stream.tls?.cipher == cipher)
+            #expect(stream.negotiatedTLS?.cipher == cipher)
         }
     }
 
@@ -150,8 +150,8 @@ struct SecurePair {
             let stream = try pair.connect(context)
             stream.write([1])
             reactor.run { pair.client.received.count == 1 }
-            #expect(stream.tls?.isResumed == (attempt > 0))
-            #expect(pair.accepted.streams[0].tls?.isResumed == (attempt > 0))
+            #expect(stream.negotiatedTLS?.isResumed == (attempt > 0))
+            #expect(pair.accepted.streams[0].negotiatedTLS?.isResumed == (attempt > 0))
             stream.close(within: .seconds(5))
             reactor.run { pair.client.isClosed && pair.server.isClosed }
             pair.listener.close()
@@ -199,7 +199,7 @@ struct SecurePair {
             let count = pair.client.received.count
             stream.write([4])
             reactor.run { pair.client.received.count == count + 1 }
-            #expect(stream.tls?.isResumed == isResumed)
+            #expect(stream.negotiatedTLS?.isResumed == isResumed)
         }
     }
 
@@ -221,7 +221,7 @@ struct SecurePair {
             let stream = try pair.connect(context)
             stream.write([UInt8(round)])
             reactor.run { pair.client.received.count == round + 1 || pair.client.isClosed }
-            facts.append(stream.tls?.isResumed)
+            facts.append(stream.negotiatedTLS?.isResumed)
         }
         #expect(facts == [false, true, false, true])
         #expect(pair.client.error == nil && pair.server.error == nil)
@@ -244,7 +244,7 @@ struct SecurePair {
         reactor.run { pair.client.received.count == 1 || pair.client.isClosed }
         #expect(pair.client.error == nil)
         #expect(pair.client.received == [1])
-        #expect(stream.tls?.applicationProtocol == "http/1.1")
+        #expect(stream.negotiatedTLS?.applicationProtocol == "http/1.1")
     }
 
     @Test func givesAnUnknownNameTheFirstCertificate() throws {
@@ -259,7 +259,7 @@ struct SecurePair {
         stream.write([1])
         reactor.run { pair.client.received.count == 1 || pair.client.isClosed }
         #expect(pair.client.received == [1])
-        #expect(pair.accepted.streams[0].tls?.serverName == nil)
+        #expect(pair.accepted.streams[0].negotiatedTLS?.serverName == nil)
     }
 
     @Test(arguments: ["other.example", "a.b.example.com", "127.0.0.2"])
@@ -355,7 +355,7 @@ struct SecurePair {
             let count = pair.accepted.streams.count
             reactor.run { pair.accepted.streams.count == count + 1 }
             reactor.settle()
-            let session = try #require(pair.accepted.streams.last?.session)
+            let session = try #require(pair.accepted.streams.last?.tls)
             #expect(session.hasBegun == (cut == hello.count), "cut at \(cut)")
             peer.write(Array(hello[cut...]))
             var answer: [UInt8] = []
@@ -379,7 +379,7 @@ struct SecurePair {
         let peer = try RawPeer(to: pair.listener.address)
         peer.write(bytes)
         reactor.run {
-            pair.accepted.streams.first?.session?.hasBegun == true || pair.server.isClosed
+            pair.accepted.streams.first?.tls?.hasBegun == true || pair.server.isClosed
         }
         #expect(pair.server.openedCount == 0)
     }
