@@ -145,7 +145,7 @@ public struct Session {
             subscriptions: exchange(&subscriptions, with: Subscriptions()),
             user: user,
             watchedUsers: watchedUsers,
-            handover: yield(openedAt: now)
+            handover: yield(at: now)
         )
         extras = SessionExtras()
         return registrations

@@ -250,15 +250,15 @@ extension Session {
 
     // MARK: - Other connections of the token
 
-    /// Hands the session over to a later connection, opened at a time in milliseconds of a steady clock.
+    /// Hands the session over to a later connection, as it was at a time in milliseconds of a steady clock.
     ///
     /// - Returns: The confirmed positions; `nil` if this connection does not own its session.
-    public mutating func yield(openedAt: Int64) -> SessionHandover? {
+    public mutating func yield(at time: Int64) -> SessionHandover? {
         guard hasToken else { return nil }
         return extras.recovery.handOver(
             sessionAddress,
             from: socketID,
-            at: openedAt,
+            at: time,
             cursorsMax: app.limits.subscriptionsMax
         )
     }
@@ -273,7 +273,7 @@ extension Session {
     public mutating func share() -> Effects {
         // A superseded client answers two pings, and the home receives both answers: the client is notified once.
         guard hasToken, !extras.recovery.isShared else { return [] }
-        _ = yield(openedAt: 0)
+        _ = yield(at: 0)
         extras.recovery.state = .shared
         var effects: [Effect] = [.send(Self.sharedError)]
         subscriptions.forEachChannel { channel in

@@ -133,7 +133,7 @@ public struct ClusterSession: Hashable, Sendable {
     public struct Connection: Hashable, Sendable {
         /// The socket ID.
         public var socketID: String
-        /// When it was opened, by a clock of the node; compared only with connections of the same node.
+        /// When it was opened, in microseconds of a clock of the node; compared only with connections of the same node.
         public var openedAt: Int64
 
         /// Makes a connection.

@@ -143,8 +143,8 @@ extension Connection {
     /// Handles the answer to the claim of the session.
     func receive(_ answer: SessionAnswer) { perform(session.receive(answer)) }
 
-    /// Hands the session over to a later connection, opened at this time in milliseconds.
-    func yieldSession(openedAt: Int64) -> SessionHandover? { session.yield(openedAt: openedAt) }
+    /// Hands the session over to a later connection, as it was at this time in milliseconds.
+    func yieldSession(at time: Int64) -> SessionHandover? { session.yield(at: time) }
 
     /// The session that this connection owns, as stored for a crash.
     var storedSession: StoredSession? {

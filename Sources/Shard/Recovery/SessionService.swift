@@ -83,7 +83,7 @@ package final class SessionService: TimerTarget {
     private func yield(_ address: SessionAddress, _ id: SocketID, openedAt: Int64) {
         // If it has closed meanwhile, its cursors are on the same link.
         guard let connection = connections[id],
-            let handover = connection.yieldSession(openedAt: openedAt / 1_000_000)
+            let handover = connection.yieldSession(at: openedAt / 1_000_000)
         else { return }
         check(id)
         send(.handOver(handover), toHomeOf: address)

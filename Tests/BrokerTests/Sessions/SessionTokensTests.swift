@@ -57,7 +57,7 @@ private final class Connection {
     }
 
     func end() -> Session.Registrations { session.end() }
-    func yield() -> SessionHandover? { session.yield(openedAt: 0) }
+    func yield() -> SessionHandover? { session.yield(at: 0) }
     func share() -> [String] { text(session.share()) }
 
     private func text(_ effects: Session.Effects) -> [String] {
