@@ -36,7 +36,7 @@ deb: ## Build dist/fanfare_VERSION_ARCHITECTURE.deb for this Debian or Ubuntu
 	@$(scripts)/install.sh package
 	@$(scripts)/package.sh deb
 
-test: ## Run every test: Swift, official client libraries, and a browser
+test: ## Run every test: Swift, official client libraries, and a browser (ONLY=PublishOrderTests: one suite)
 	@$(scripts)/install.sh test
 	@$(scripts)/test.sh
 

@@ -5,7 +5,7 @@ import Testing
 @Suite(
     "Stored channels under kills, losses of power and failing disks",
     .serialized,
-    .timeLimit(.minutes(5))
+    .timeLimit(.minutes(15))
 )
 struct ArchiveSimulationTests {
     @Test("Nothing that was released or answered is lost, renumbered or repeated")
