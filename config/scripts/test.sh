@@ -52,27 +52,17 @@ swift_tests redis --filter "$servers"
 # The server of the Python package is built without TLS.
 PATH=$valkey_programs:$PATH swift_tests valkey --filter "$valkey" --skip answersThroughTCPAndTLS
 
-# Witnesses mostly wait: those in a browser, those whose nodes or connections fail and the others run in parallel, and their
-# output follows. The others also build programs, and have no core to spare.
+# Witnesses mostly wait, so that two cores have time for three files at once, the longest first.
 echo "Running the witnesses …"
-witness() { PYTHONDONTWRITEBYTECODE=1 .venv/bin/python -m pytest "$@"; }
-readonly failing=(Tests/witnesses/test_cluster.py Tests/witnesses/test_recovery.py)
-which_pages() { grep "$1" -E '\b(browsers|pages)\b' Tests/witnesses/test_*.py | grep -vxF "$(printf '%s\n' "${failing[@]}")"; }
-mapfile -t in_browsers < <(which_pages -l)
-mapfile -t others < <(which_pages -L)
-witness "${failing[@]}" >"$kept/failing" 2>&1 &
-failing_id=$!
-witness "${others[@]}" >"$kept/others" 2>&1 &
-others_id=$!
+readonly longest=(Tests/witnesses/test_{cluster,recovery,packages}.py)
+mapfile -t others < <(printf '%s\n' Tests/witnesses/test_*.py | grep -vxF "$(printf '%s\n' "${longest[@]}")")
 witness_status=0
-witness "${in_browsers[@]}" || witness_status=$?
-wait $failing_id || witness_status=$?
-wait $others_id || witness_status=$?
+PYTHONDONTWRITEBYTECODE=1 .venv/bin/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder \
+    "${longest[@]}" "${others[@]}" || witness_status=$?
 finish witnesses
 wait $simulation_id || swift_status=$?
 wait $stores_id || swift_status=$?
 finish simulations
-cat "$kept/failing" "$kept/others"
 cat "$kept/simulation" "$kept/stores" | tee -a "$kept/swift"
 
 outcome() { if [ "$1" = 0 ]; then echo passed; else echo "FAILED (exit status $1)"; fi; }
