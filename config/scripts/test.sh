@@ -11,7 +11,9 @@ cd "$(dirname "$0")/../.."
 # Both parts use one debug build in SwiftPM's default folder.
 echo "Building the tests and the programs …"
 config/scripts/build.sh tests || exit 1
-[ -z "${ONLY:-}" ] || exec swift test --skip-build --experimental-maximum-parallelization-width 8 --filter "$ONLY"
+# Eight tests at a time: most have a time limit from their start, and more would wait for each other.
+readonly eight_at_a_time=(swift test --skip-build --experimental-maximum-parallelization-width 8)
+[ -z "${ONLY:-}" ] || exec "${eight_at_a_time[@]}" --filter "$ONLY"
 config/scripts/dependencies.sh check || exit 1
 valkey_programs=$(config/scripts/valkey.sh) || exit 1
 
@@ -26,10 +28,8 @@ swift_status=0 parts=''
 started=$SECONDS
 finish() { parts+="    $1 $((SECONDS - started)) s"$'\n' started=$SECONDS; }
 
-# Each is given eight tests at a time: most have a time limit from their start, and more would wait for each other.
 swift_tests() {
-    swift test --skip-build --ignore-lock --experimental-maximum-parallelization-width 8 "${@:2}" 2>&1 | tee -a "$kept/swift" ||
-        swift_status=$?
+    "${eight_at_a_time[@]}" --ignore-lock "${@:2}" 2>&1 | tee -a "$kept/swift" || swift_status=$?
     finish "$1"
 }
 readonly apart="$timed|$hostile|$programs|$benches|$servers|$simulation"
