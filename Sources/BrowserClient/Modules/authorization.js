@@ -43,5 +43,6 @@ async function ask({ authEndpoint, userAuthEndpoint, authHeaders }, { socketID, 
     signal.removeEventListener("abort", end);
   }
   const message = `${url} answered with status ${response.status}`;
-  throw response.status < 500 && response.status !== 429 ? new NotAuthorized(message) : new Error(message);
+  const isFinal = response.status < 500 && ![408, 429].includes(response.status);
+  throw isFinal ? new NotAuthorized(message) : new Error(message);
 }

@@ -45,11 +45,9 @@ struct TextBackend: Sendable {
             )
         )
         let text = String(decoding: response.body, as: UTF8.self)
-        switch response.status {
-        case 200: return try JSONDecoder().decode(Answer.self, from: Data(response.body))
-        case 409: throw TextRefusal.stale(reason: text)
-        case 400..<500: throw TextRefusal.invalid(reason: text)
-        default: throw Failure(status: response.status)
+        if response.status == 200 {
+            return try JSONDecoder().decode(Answer.self, from: Data(response.body))
         }
+        throw TextRefusal(status: response.status, reason: text) ?? Failure(status: response.status)
     }
 }

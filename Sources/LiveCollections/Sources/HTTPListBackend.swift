@@ -7,11 +7,11 @@ extension ChannelSource {
     /// `GET base` returns `{"revision":13,"rows":[…]}`; rows that cannot be decoded are left out and reported.
     ///
     /// `POST base/operations` with `{"mutation":"…","operations":[…]}` returns `{"revision":14}`. To refuse the edit,
-    /// the backend returns `{"error":"a sentence"}` with a status from 400 to 499, except 408 and 429; the list then
-    /// reverts the edit. Any other answer is a failure, and the request is sent again.
+    /// the backend returns `{"error":"a sentence"}` with a status from 400 to 499; the list then reverts the edit. 401,
+    /// 407, 408, 421, 425 and 429 do not concern the edit: these, and any other answer, are failures, and the request
+    /// is sent again.
     ///
-    /// After a 401 the source requests new fields and sends the request a second time, so that an expired token does
-    /// not revert an edit.
+    /// After a 401 the source requests new fields and sends the request a second time at once.
     ///
     /// - Parameters:
     ///   - channel: The channel; the source subscribes to it.
@@ -90,8 +90,7 @@ struct HTTPListBackend<Row: LiveRow & Codable>: Sendable where Row.ID: Sendable 
         if answer.status == 401 { answer = try await send(request, isRejected: true) }
         switch answer.status {
         case 200..<300: return answer
-        case 408, 429: throw BackendFailure(status: answer.status)
-        case 400..<500:
+        case let status where BackendFailure.isRefusal(status):
             let refusal = try? JSONDecoder().decode(Refusal.self, from: answer.content)
             let text = String(decoding: answer.content.prefix(200), as: UTF8.self)
             throw refusal.map { LiveListError.refused(reason: $0.error) }
@@ -109,12 +108,19 @@ struct HTTPListBackend<Row: LiveRow & Codable>: Sendable where Row.ID: Sendable 
 }
 
 /// An answer that is neither a success nor a refusal; the request is sent again.
-struct BackendFailure: Error, CustomStringConvertible {
+package struct BackendFailure: Error, CustomStringConvertible {
     let status: Int
     var reason: String?
 
-    var description: String {
-        let what = "the list's backend responded with status \(status)"
+    /// Whether a status refuses what was sent: those from 400 to 499, except 401 (first renew the credentials), 407,
+    /// 408, 421, 425 and 429, which do not concern it.
+    package static func isRefusal(_ status: Int) -> Bool {
+        (400..<500).contains(status) && ![401, 407, 408, 421, 425, 429].contains(status)
+    }
+
+    package var description: String {
+        let remedy = status == 401 ? " (sign in again)" : ""
+        let what = "the list's backend responded with status \(status)\(remedy)"
         return reason.map { "\(what), but \($0)" } ?? "\(what); the request is sent again"
     }
 }

@@ -37,12 +37,11 @@ extension TextRefusal {
     ///   - status: The status.
     ///   - reason: The backend's reason.
     public init?(status: Int, reason: String) {
+        guard BackendFailure.isRefusal(status) else { return nil }
         switch status {
-        case 401, 407, 408, 421, 425, 429: return nil
         case 409: self = .stale(reason: reason)
         case 413: self = .tooLarge(reason: reason)
-        case 400..<500: self = .invalid(reason: reason)
-        default: return nil
+        default: self = .invalid(reason: reason)
         }
     }
 }

@@ -48,11 +48,25 @@ import Testing
         #expect(exchange.requests[0].content == exchange.requests[1].content)
     }
 
-    @Test("A second 401 refuses the edit, with the backend's reason")
-    func rejected() async throws {
-        let exchange = Exchange((401, ""), (401, #"{"error":"sign in again"}"#))
-        await #expect(throws: LiveListError.refused(reason: "sign in again")) {
+    @Test(
+        "A status from 400 to 499 refuses the edit, with the backend's reason",
+        arguments: [400, 403, 404, 409, 413, 422]
+    )
+    func refused(status: Int) async throws {
+        let exchange = Exchange((status, #"{"error":"too long"}"#))
+        await #expect(throws: LiveListError.refused(reason: "too long")) {
             try await exchange.backend().commit(Self.commit)
+        }
+    }
+
+    @Test(
+        "A status that does not concern the edit is none: it is sent again, also after a second 401",
+        arguments: [401, 407, 408, 421, 425, 429]
+    )
+    func notNow(status: Int) async throws {
+        let answer = (status, #"{"error":"sign in again"}"#)
+        await #expect(throws: BackendFailure.self) {
+            try await Exchange(answer, answer).backend().commit(Self.commit)
         }
     }
 

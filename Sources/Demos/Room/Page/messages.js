@@ -3,7 +3,7 @@
 import { Attempts } from "/attempts.js";
 import { Refused, request } from "/backend.js";
 import { me, pageID, uuid } from "/me.js";
-import { notice, showProblem } from "/site.js";
+import { handBack, showProblem } from "/site.js";
 import { Unsent } from "/unsent.js";
 
 /** As many as the backend keeps. */
@@ -81,11 +81,15 @@ export class Messages {
       try {
         await request("POST", "messages", { id, user_id: user, user_name: name, text });
         this.#sends.succeeded();
-        this.#sent();
+        const message = this.#taken();
+        // Until its event it stays in view.
+        if (!this.#accepted.has(message.id)) this.#accepted.set(message.id, message);
+        this.onchange();
       } catch (error) {
         if (error instanceof Refused) {
-          notice(error.message);
-          this.#sent();
+          this.#taken();
+          this.onchange();
+          handBack(error.message, [text]);
         } else {
           const hurry = () => this.#sends.hurry();
           showProblem("edit", "Your message is not sent yet.", `${error.message} Retrying …`, hurry);
@@ -97,11 +101,10 @@ export class Messages {
     this.#isSending = false;
   }
 
-  /** The first message is answered; until its event it stays in view. */
-  #sent() {
+  /** Removes the first message, which is answered. */
+  #taken() {
     const [message] = this.#waiting.splice(0, 1);
-    if (!this.#accepted.has(message.id)) this.#accepted.set(message.id, message);
     this.#unsent.keep(this.#waiting);
-    this.onchange();
+    return message;
   }
 }

@@ -3,6 +3,9 @@
 /** Times in milliseconds. */
 const ANSWER_TIME_MAX = 10_000;
 
+/** Statuses that say "not now" or "sign in again": they do not concern what was sent, which is sent again. */
+const NOT_NOW = [401, 407, 408, 421, 425, 429];
+
 /** Aborted while the page is offline by its own button. */
 let line = new AbortController();
 
@@ -12,7 +15,7 @@ export function setOffline(isOffline) {
   else if (line.signal.aborted) line = new AbortController();
 }
 
-/** The backend is unavailable or its response is invalid. */
+/** The backend cannot answer now, or its response is invalid: what was sent is kept, and sent again. */
 export class BackendUnavailable extends Error {}
 
 /** The backend refused the request; `message` is the reason, `field` the field that it is about, if any. */
@@ -35,11 +38,24 @@ export async function request(method, path, body) {
       body: body && JSON.stringify(body),
       signal: AbortSignal.any([AbortSignal.timeout(ANSWER_TIME_MAX), line.signal]),
     });
-    answer = await response.json();
+    answer = await jsonOf(response);
   } catch {
     throw new BackendUnavailable("The backend cannot be reached.");
   }
-  if (response.ok) return answer;
-  const message = answer?.error ?? `The backend responded with status ${response.status}.`;
-  throw response.status < 500 ? new Refused(message, response.status, answer?.field) : new BackendUnavailable(message);
+  const { ok, status } = response;
+  if (ok && answer !== undefined) return answer;
+  const message = answer?.error ?? `The backend responded with status ${status}${status === 401 ? ": sign in again" : ""}.`;
+  // A refusal has a reason; but proxies refuse what is too long with a page of their own.
+  const isRefusal = status >= 400 && status < 500 && !NOT_NOW.includes(status) && (answer !== undefined || status === 413);
+  throw isRefusal ? new Refused(message, status, answer?.field) : new BackendUnavailable(message);
+}
+
+/** Returns a response's JSON; undefined if it is none. */
+async function jsonOf(response) {
+  const text = await response.text();
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -14,7 +14,7 @@ import { Refused, request } from "./backend.js";
 import { ListModel } from "./list-model.js";
 import { pageID } from "./me.js";
 import { rowChanges } from "./row-changes.js";
-import { notice, showContinuity, showProblem } from "./site.js";
+import { handBack, showContinuity, showProblem } from "./site.js";
 import { Unsent } from "./unsent.js";
 
 export { anchorAt, move, newRowID, put, remove, update } from "./list-model.js";
@@ -193,7 +193,7 @@ export class LiveList {
   #refused(edit, error) {
     this.#model.withdraw(edit);
     this.#show([], true);
-    notice(error.message);
+    handBack(error.message, textsOf(edit));
     this.load();
   }
 
@@ -201,6 +201,12 @@ export class LiveList {
     showProblem("edit", "Your changes are not saved yet.", `${message} Retrying …`, () => this.#sends.hurry());
     await this.#sends.pause();
   }
+}
+
+/** Returns the texts that an edit has put into rows. */
+function textsOf({ operations }) {
+  return operations.flatMap(({ row: { id: _, ...fields } = {} }) =>
+    Object.values(fields).filter((value) => typeof value === "string" && value));
 }
 
 function isSameRow(row, other) {

@@ -33,6 +33,21 @@ export function showProblem(name, title, text, action) {
 
 const problemBox = (name) => document.querySelector(`[data-problem="${name}"]`);
 
+/** Returns to the user what the backend has refused to take: shown until it is dismissed, to be copied. */
+export function handBack(reason, texts) {
+  if (texts.length === 0) return notice(reason);
+  const box = document.createElement("div");
+  box.className = "problem refused";
+  box.innerHTML = "<p><strong></strong> What you had entered:</p><textarea readonly rows=3></textarea><button type=button>Dismiss</button>";
+  box.querySelector("strong").textContent = reason;
+  const field = box.querySelector("textarea");
+  field.value = texts.join("\n");
+  field.setAttribute("aria-label", "What you had entered");
+  field.onfocus = () => field.select();
+  box.querySelector("button").onclick = () => box.remove();
+  element("problems").append(box);
+}
+
 /** Shows a temporary notice. */
 export function notice(text) {
   const box = document.createElement("div");

@@ -1,5 +1,6 @@
 import FanfareAPI
 import Foundation
+import LiveCollections
 
 /// The HTTP client of the to-dos' backend.
 struct ToDoBackend: Sendable {
@@ -57,7 +58,7 @@ struct ToDoBackend: Sendable {
         let answer = try? JSONDecoder().decode(Answer.self, from: Data(response.body))
         switch response.status {
         case 200: return Data(response.body)
-        case 400..<500 where response.status != 408 && response.status != 429:
+        case let status where BackendFailure.isRefusal(status):
             throw Refusal(description: answer?.error ?? "The backend answered \(response.status).")
         default:
             throw Unavailable(

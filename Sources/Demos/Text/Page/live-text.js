@@ -359,15 +359,16 @@ class TooManyWaiting extends Error {}
  * A text synchronised with its backend: sends local edits, recovers missed entries, reloads when necessary.
  *
  * Requests: `snapshot()`, `recovery(serial, epoch)` and `send(batch)`, which resolve to the JSON of the response. An
- * error with the `status` 409 means a stale batch, another below 500 a refusal; after other errors it is sent again.
+ * error with the `status` 409 means a stale batch, 413 one that is too long, which is sent in halves, and another below 500
+ * a refusal. An error without a status, or with another, says nothing about the batch: it is sent again.
  */
 export class LiveText {
   /** Called with remote edits `{ start, end, text }`; the offsets of each are those after the previous one. */
   onsplices = (_splices) => {};
   /** Called when `isLoaded`, `isConnected` or `unsent` changes. */
   onstate = () => {};
-  /** Called with the reason when local edits were refused and reverted. */
-  onrefusal = (_reason) => {};
+  /** Called with the reason, and the texts that had been inserted, when local edits were refused and reverted. */
+  onrefusal = (_reason, _texts) => {};
 
   isLoaded = false;
   isConnected = false;
@@ -382,6 +383,8 @@ export class LiveText {
   #serialSeen = 0;
   #mayHaveMissed = false;
   #mustReload = false;
+  /** Why the unsent edits were refused; they are reverted as soon as the text is loaded. */
+  #refusal = null;
   #isSending = false;
   #isFetching = false;
   #fetches = new Attempts();
@@ -548,6 +551,7 @@ export class LiveText {
     const version = new Map(snapshot.version);
     this.unsent = this.unsent.map((batch) => after(batch, version.get(batch.replica) ?? 0))
       .filter(({ operations }) => operations.length > 0);
+    if (this.#refusal !== null) return this.#revert(snapshot);
     const next = new TextDocument(this.#document.replica, snapshot);
     // A batch in flight may still be accepted: reapplying it under new IDs would duplicate it.
     if (this.#outdatedCount === 0 && this.unsent.every((batch) => batch.epoch === next.epoch)) {
@@ -563,6 +567,17 @@ export class LiveText {
     this.#document = renewed;
     for (const { left, text } of typed) this.#enqueue(renewed.write([], left, text));
     if (deleted.length > 0) this.#enqueue(renewed.write(deleted, null, ""));
+  }
+
+  /** Replaces the text by a loaded one without the local edits, and returns what they had inserted to the app. */
+  #revert(snapshot) {
+    const document = new TextDocument(randomReplica(), snapshot);
+    const { typed } = unsentEdits(this.unsent, this.#document, document);
+    const reason = this.#refusal;
+    this.#refusal = null;
+    this.unsent = [];
+    this.#document = document;
+    this.onrefusal(reason, typed.map(({ text }) => text));
   }
 
   // Sending
@@ -609,13 +624,18 @@ export class LiveText {
     } catch ({ status, message }) {
       const isRefused = status >= 400 && status < 500;
       this.failure = isRefused ? null : message;
+      const halves = status === 413 && halvesOf(batch);
       if (status === 409) {
         this.#mustReload = true;
+      } else if (halves) {
+        // One that was reapplied meanwhile is sent, and refused, again.
+        const index = this.unsent.indexOf(batch);
+        if (index >= 0) this.unsent.splice(index, 1, ...halves);
+        delay = 0;
       } else if (isRefused) {
-        // Later edits may depend on it.
-        this.unsent = [];
+        // Later edits may depend on it: they are reverted as well.
+        this.#refusal = message;
         this.#mustReload = true;
-        this.onrefusal(message);
       } else {
         delay = this.#sends.failed();
       }
@@ -728,6 +748,20 @@ function partsOf(batch) {
     number += numberCount(operation);
   }
   return parts;
+}
+
+/** Returns the two halves of a batch; null for a single scalar or deletion. */
+function halvesOf({ operations, ...batch }) {
+  let [first, second] = [operations.slice(0, operations.length / 2), operations.slice(operations.length / 2)];
+  if (operations.length === 1) {
+    const [operation] = operations;
+    const count = Math.floor(numberCount(operation) / 2);
+    if (count === 0) return null;
+    first = [{ ...operation, insert: [...operation.insert].slice(0, count).join("") }];
+    second = [withoutFirst(operation, count, batch.replica)];
+  }
+  const half = { ...batch, operations: first };
+  return [half, { ...batch, number: nextNumber(half), operations: second }];
 }
 
 // Blocks and offsets

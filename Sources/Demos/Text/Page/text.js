@@ -4,7 +4,7 @@ import { request } from "/backend.js";
 import { connect } from "/broker.js";
 import { me, pageID } from "/me.js";
 import { People } from "/people.js";
-import { element, notice, showContinuity, showProblem, speak } from "/site.js";
+import { element, handBack, notice, showContinuity, showProblem, speak } from "/site.js";
 import { Unsent } from "/unsent.js";
 import { Carets } from "./carets.js";
 import { difference, LiveText } from "./live-text.js";
@@ -35,7 +35,7 @@ text.onsplices = (splices) => {
   showText();
 };
 
-text.onrefusal = (reason) => notice(reason);
+text.onrefusal = handBack;
 
 // Local edits
 
