@@ -62,7 +62,7 @@ package struct BrowserFile: Sendable {
                 others: [
                     PackageResources.channel_js, PackageResources.subscription_js,
                     PackageResources.tracking_js, PackageResources.followed_state_js,
-                    PackageResources.outbox_js, PackageResources.authorization_js,
+                    PackageResources.left_channels_js, PackageResources.outbox_js, PackageResources.authorization_js,
                     PackageResources.pauses_js,
                 ]
             ).module
@@ -74,7 +74,7 @@ package struct BrowserFile: Sendable {
                 main: PackageResources.fanfare_pusher_js,
                 others: [
                     PackageResources.tracking_js, PackageResources.followed_state_js,
-                    PackageResources.pauses_js,
+                    PackageResources.left_channels_js, PackageResources.pauses_js,
                 ]
             ).script
         ),

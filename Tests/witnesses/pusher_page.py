@@ -20,7 +20,9 @@ OPEN = """
         const bytes = new Uint8Array(await crypto.subtle.sign("HMAC", key, text.encode(message)));
         return "app-key:" + [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
     }
+    window.signatures = 0;
     async function signed({ socketId, channelName }) {
+        signatures += 1;
         // The backend answers later, if a test has it so.
         await window.held;
         if (!channelName) {
@@ -100,7 +102,7 @@ class PusherPage:
 
     def await_new(self, expected):
         await_true(lambda: len(self.new) >= len(expected), "the events", seconds=40, told=lambda: json.dumps(self.heard))
-        assert self.new == expected
+        assert self.new == expected, json.dumps(self.heard)
 
     def await_connection(self, after):
         """Waits for a connection with another socket ID."""

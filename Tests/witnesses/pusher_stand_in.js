@@ -9,7 +9,7 @@ class Bindings {
   }
 
   unbind(event, action) {
-    this.#actions = this.#actions.filter((bound) => bound[0] !== event || bound[1] !== action);
+    this.#actions = this.#actions.filter((bound) => bound[0] !== event || (action && bound[1] !== action));
     return this;
   }
 

@@ -483,16 +483,107 @@ def test_a_position_that_is_none_is_refused_and_forgotten(ann, backend):
     ann.await_new(1)
 
 
+def await_passed(line, data):
+    """Waits until an event with these data was sent to the page."""
+    await_true(lambda: any(f'"data":"{data}"' in text for text in line.texts), f"event {data}", seconds=40)
+
+
+@pytest.mark.parametrize("name", ["news", "private-news", "presence-news"])
+def test_a_channel_that_was_left_goes_on_where_it_was(ann, backend, name):
+    ann.run("window.requests = 0")
+    ann.room(name, "new", "pusher:continuity")
+    backend.trigger(name, "new", 1)
+    ann.await_new(1)
+    ann.run("fanfare.unsubscribe(given[0])", name)
+    for number in (2, 3):
+        backend.trigger(name, "new", number)
+    ann.room(name, "new", "pusher:continuity")
+    ann.await_new(1, 2, 3)
+    # As components do: in one turn, with events and acknowledgements on their way.
+    for number in range(4, 20):
+        backend.trigger(name, "new", number)
+        ann.run("fanfare.unsubscribe(given[0]); room(...given)", name, {}, "new")
+    ann.await_new(*range(1, 20))
+    signatures = 0 if name == "news" else 1
+    assert ann.run("return requests") == signatures
+    # On another connection as well, whose signature is another one.
+    ann.run("fanfare.unsubscribe(given[0]); fanfare.suspend()", name)
+    backend.trigger(name, "new", 20)
+    ann.run("fanfare.connect()")
+    ann.room(name, "new", "pusher:continuity")
+    ann.await_new(*range(1, 21))
+    assert ann.run("return requests") == 2 * signatures
+    assert [each["kind"] for each in ann.new("pusher:continuity")] == ["began", "resumed", "resumed"]
+
+
+def test_a_channel_that_was_left_begins_anew_if_the_app_says_so_or_later(ann, backend, browsers, site, broker):
+    for client, options in (ann, {"fresh": True}), (Client(browsers[1], broker, site, "bob", resubscribeGrace=1), {}):
+        client.room("news", "new", "pusher:continuity")
+        client.run("fanfare.unsubscribe('news'); await new Promise((resume) => setTimeout(resume, 10))")
+        backend.trigger("news", "new", "missed")
+        client.room("news", "new", "pusher:continuity", **options)
+        backend.trigger("news", "new", "seen")
+        client.await_new("seen")
+        assert client.new("pusher:continuity") == [{"kind": "began"}] * 2
+
+
+def test_a_part_of_a_page_that_is_drawn_anew_loads_its_state(ann, line, backend):
+    ann.room("news", "new")
+    ann.run("load('news'); finish()")
+    backend.trigger("news", "new", 1)
+    ann.await_new(1)
+    ann.run("fanfare.unsubscribe('news')")
+    backend.trigger("news", "new", 2)
+    ann.run("room('news', {}, 'new'); load('news')")
+    await_true(lambda: ann.run("return loads.length") == 2, "that it loads")
+    await_passed(line, 2)
+    # The page shows what it has: an older state. Nothing is shown that was delivered to what was left.
+    assert ann.new() == [1]
+    ann.run("finish()")
+    ann.await_new(1, 2)
+
+
+def test_the_position_is_that_of_what_the_page_shows(ann, line, backend):
+    start = backend.channel_info("news", ["position"])["position"]
+    ann.room("news", "new", position=start)
+    assert ann.position("news") == start
+    ann.run("load('news')")
+    backend.trigger("news", "new", 1)
+    await_passed(line, 1)
+    # The second state is not there yet: a page that is left now begins anew.
+    assert ann.position("news") is None
+    ann.run("finish()")
+    ann.await_new(1)
+    assert ann.position("news") == {**start, "serial": start["serial"] + 1}
+    ann.run("load('news'); statePosition = given[0]; finish()", {**start, "serial": start["serial"] + 5})
+    await_true(lambda: ann.run("return fanfare.subscribe('news').isLive"), "the state")
+    assert ann.position("news")["serial"] == start["serial"] + 5
+
+
+def test_a_handler_that_leaves_gets_nothing_more(ann, backend):
+    ann.run("""
+        const channel = room("news", {}, "new");
+        channel.bind("new", () => fanfare.unsubscribe("news"));
+        channel.bind("new", () => heard.push(["late", null, null]));
+    """)
+    ann.await_subscribed("news")
+    backend.trigger("news", "new", 1)
+    backend.trigger("news", "new", 2)
+    backend.trigger("other", "new", 2)
+    ann.room("other", "other")
+    assert ann.new() == [1] and ann.new("late") == []
+
+
 def test_events_wait_for_the_state_also_over_a_cut(ann, line, backend):
     ann.room("news", "new")
     ann.run("load('news')")
-    start = ann.position("news")["serial"]
     backend.trigger("news", "new", 1)
-    await_true(lambda: ann.position("news")["serial"] == start + 1, "that it has arrived")
+    await_passed(line, 1)
     line.cut()
     backend.trigger("news", "new", 2)
-    await_true(lambda: ann.position("news")["serial"] == start + 2, "that the next has arrived", seconds=40)
+    await_passed(line, 2)
     assert ann.new() == []
+    assert ann.position("news") is None
     ann.run("finish()")
     ann.await_new(1, 2)
     assert [event for event, *_ in ann.heard] == ["loaded", "new", "new"]
@@ -510,7 +601,7 @@ def test_a_state_that_fails_to_load_is_loaded_again(ann, backend):
     ann.await_new(1)
 
 
-def test_the_position_of_a_state_says_which_events_follow(ann, backend):
+def test_the_position_of_a_state_says_which_events_follow(ann, line, backend):
     """Older than the subscription: those between come from the broker. Newer: what is in the state does not come again."""
     before = backend.channel_info("news", ["position"])["position"]
     for number in (1, 2):
@@ -522,7 +613,7 @@ def test_the_position_of_a_state_says_which_events_follow(ann, backend):
     ann.run("load('news')")
     for number in (3, 4, 5):
         backend.trigger("news", "new", number)
-    await_true(lambda: ann.position("news")["serial"] == before["serial"] + 5, "that they have arrived")
+    await_passed(line, 5)
     ann.run("statePosition = given[0]; finish()", {**before, "serial": before["serial"] + 4})
     ann.await_new(1, 2, 5)
 

@@ -36,7 +36,11 @@ export class Channel {
     return this.#subscription.me;
   }
 
-  /** The position, `{ stream, serial }`, up to which every event was received; null if there is none. */
+  /**
+   * The position, `{ stream, serial }`, of what the page shows: up to it every event was delivered. Null if there is none.
+   *
+   * Events that wait for a state do not move it: a page that is left meanwhile may save it.
+   */
   get position() {
     return this.#subscription.position;
   }

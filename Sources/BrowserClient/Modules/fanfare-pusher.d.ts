@@ -13,8 +13,13 @@ import type { Continuity, GapReason, Position, SubscribeOptions } from "./fanfar
 export type { Continuity, GapReason, Position, Rewind, SubscribeOptions } from "./fanfare.js";
 
 declare global {
-  /** Adds recovery to the class `Pusher` of pusher-js, once; connections that are open already have none. */
-  function fanfareRecovery(Pusher: PusherClass): void;
+  /**
+   * Adds recovery to the class `Pusher` of pusher-js, once; connections that are open already have none.
+   *
+   * `resubscribeGrace` is the time in milliseconds for which a channel that was left keeps its position, by default 30,000; 0
+   * for none.
+   */
+  function fanfareRecovery(Pusher: PusherClass, options?: { resubscribeGrace?: number }): void;
 }
 
 /** The class that pusher-js exports, and `window.Pusher`. */
@@ -42,7 +47,7 @@ export interface SubscriptionSucceeded {
 
 /** What the add-on adds to a channel `C` of pusher-js. */
 export interface ChannelRecovery<C> {
-  /** The position up to which every event was received; null if there is none. */
+  /** The position of what the page shows: up to it every event was delivered; null if there is none. */
   readonly position: Position | null;
   /**
    * Keeps a state up to date: `getState` gets and shows it, whenever nothing was recovered; events wait meanwhile.

@@ -4,14 +4,19 @@
 //     <script src="https://js.pusher.com/8.4.0/pusher.min.js"></script>
 //     <script src="https://broker.example/fanfare-pusher.js"></script>
 //
-// With a bundler: `fanfareRecovery(Pusher)`. The protocol is described in docs/proof/protocol.md, "Positions and replays".
+// With a bundler: `fanfareRecovery(Pusher, options)`. The protocol is described in docs/proof/protocol.md, "Positions and replays".
 
 import { FollowedState } from "./followed-state.js";
+import { LeftChannels } from "./left-channels.js";
 import { pause, pauseBefore } from "./pauses.js";
 import { Tracking } from "./tracking.js";
 
-/** Adds recovery to the class `Pusher` of pusher-js; connections that are open already have none. */
-globalThis.fanfareRecovery = (Pusher) => {
+/**
+ * Adds recovery to the class `Pusher` of pusher-js; connections that are open already have none.
+ *
+ * `resubscribeGrace` is the time in milliseconds for which a channel that was left keeps its position; 0 for none.
+ */
+globalThis.fanfareRecovery = (Pusher, { resubscribeGrace = 30_000 } = {}) => {
   const { Runtime, prototype } = Pusher;
   if (Runtime.fanfare) return;
   Runtime.fanfare = true;
@@ -20,46 +25,67 @@ globalThis.fanfareRecovery = (Pusher) => {
     return track(createWebSocket.call(this, url), (socketID) =>
       Pusher.instances.find(({ connection }) => connection.socket_id === socketID));
   };
-  // For a new subscription: `position`, `rewind`.
+  /** The channels that each client has left. */
+  const leftChannels = new WeakMap();
+  const leftOf = (pusher) => {
+    if (!leftChannels.has(pusher)) leftChannels.set(pusher, new LeftChannels(resubscribeGrace));
+    return leftChannels.get(pusher);
+  };
+  // For a new subscription: `position`, `rewind`, and `fresh` to begin anew.
   const { subscribe, unsubscribe } = prototype;
-  prototype.subscribe = function (name, { position, rewind } = {}) {
-    dropLateAnswers(this, "channelAuthorizer");
+  prototype.subscribe = function (name, { position, rewind, fresh } = {}) {
+    const channels = leftOf(this);
+    wrapAuthorizer(this, "channelAuthorizer", channels);
+    if (fresh) channels.take(name);
     const channel = subscribe.call(this, name);
-    if (!trackedChannels.has(channel)) add(new TrackedChannel(this, name, position, rewind), channel);
+    if (!trackedChannels.has(channel)) add(new TrackedChannel(this, name, position, rewind, channels.take(name)), channel);
     return channel;
   };
   const { signin } = prototype;
   // Earlier versions of pusher-js have none, and pages look for it.
   if (signin) {
     prototype.signin = function () {
-      dropLateAnswers(this, "userAuthenticator");
+      wrapAuthorizer(this, "userAuthenticator");
       signin.call(this);
     };
   }
   prototype.unsubscribe = function (name) {
-    trackedChannels.get(this.channel(name))?.cancelState();
+    const channel = this.channel(name);
+    const tracked = trackedChannels.get(channel);
     unsubscribe.call(this, name);
+    // pusher-js keeps a channel whose subscription is not confirmed.
+    if (this.channel(name) === channel) tracked?.cancelState();
+    else if (tracked) leftOf(this).keep(name, tracked.abandon());
   };
 };
 
-/**
- * The tracked channels by their channel objects, and a user's own channel by its user object.
- *
- * pusher-js makes a new object for a channel that was left, whose position is thereby forgotten.
- */
+/** The tracked channels by their channel objects, and a user's own channel by its user object. */
 const trackedChannels = new WeakMap();
 
-/** The functions of configurations that drop late answers. */
-const dropping = new WeakSet();
+/** The functions of configurations that are wrapped. */
+const wrapped = new WeakSet();
 
-/** Drops the backend's answers that were asked for a former connection: pusher-js would send them on this one. */
-function dropLateAnswers({ config, connection }, name) {
+/**
+ * Drops the backend's answers that were asked for a former connection: pusher-js would send them on this one. A channel that
+ * was left on this connection needs no other signature.
+ */
+function wrapAuthorizer(pusher, name, leftChannels) {
+  const { config, connection } = pusher;
   const ask = config?.[name];
-  if (!ask || dropping.has(ask)) return;
-  config[name] = (request, callback) => ask(request, (...answer) => {
-    if (connection.state === "connected" && connection.socket_id === request.socketId) callback(...answer);
-  });
-  dropping.add(config[name]);
+  if (!ask || wrapped.has(ask)) return;
+  config[name] = (request, callback) => {
+    const { socketId: socketID, channelName } = request;
+    const signature = leftChannels?.get(channelName)?.signature;
+    if (signature?.socketID === socketID) return callback(null, { ...signature.signed });
+    ask(request, (error, signed) => {
+      if (connection.state !== "connected" || connection.socket_id !== socketID) return;
+      const tracked = trackedChannels.get(pusher.channel(channelName));
+      // A copy: pusher-js takes the secret of an encrypted channel out of it.
+      if (tracked && !error) tracked.signature = { socketID, signed: { ...signed } };
+      callback(error, signed);
+    });
+  };
+  wrapped.add(config[name]);
 }
 
 /** Adds `channel.position` and `channel.state(getState)`. */
@@ -84,29 +110,38 @@ function trackedChannel(pusher, name) {
 /** A channel of pusher-js, over all its connections. */
 class TrackedChannel {
   isSubscribed = false;
+  /** The backend's signature and the connection that it is for: `{ socketID, signed }`. */
+  signature;
   #pusher;
   #tracking;
   #state = null;
+  /** Whether the app has the state of the position that it subscribed from. */
+  #hasState;
   /** The connection and the data of the last subscription. */
   #connection = null;
   #data = null;
   #attempt = 0;
 
-  constructor(pusher, name, position = null, rewind = null) {
+  /** `left` is what was kept of the channel when the app left it; the subscription goes on there. */
+  constructor(pusher, name, position = null, rewind = null, left = undefined) {
     this.#pusher = pusher;
     this.name = name;
-    this.#tracking = new Tracking(position, rewind);
+    const goesOn = !position && left?.tracking.position;
+    this.#tracking = goesOn ? left.tracking : new Tracking(position, rewind);
+    this.#hasState = !goesOn;
+    this.signature = left?.signature ?? null;
   }
 
+  /** The position of what the page shows. */
   get position() {
-    return this.#tracking.position;
+    return this.#state ? this.#state.position : this.#tracking.position;
   }
 
   state(getState) {
     this.cancelState();
     const channel = this.#pusher.channel(this.name);
     this.#state = new FollowedState(getState, {
-      position: () => this.position,
+      position: () => this.#tracking.position,
       resubscribe: (position) => {
         this.#tracking = new Tracking(position);
         this.#resubscribe();
@@ -114,12 +149,20 @@ class TrackedChannel {
       // As the connection does; by now it may be another one.
       apply: (event) => this.#pusher.channel(this.name) === channel && this.#pusher.connection.emit("message", event),
       failed: (error) => this.#report(`The state of ${this.name} cannot be loaded: ${error?.message ?? error}`),
-    }, this.isSubscribed);
+    }, { isSubscribed: this.isSubscribed, hasState: this.#hasState });
   }
 
   cancelState() {
     this.#state?.cancel();
     this.#state = null;
+  }
+
+  /** Ends it for the app, and returns what to keep of it. */
+  abandon() {
+    this.#tracking.goBack(this.position);
+    this.ended();
+    this.cancelState();
+    return { tracking: this.#tracking, signature: this.signature };
   }
 
   /** Begins a subscription with the data of pusher-js; returns the data to send. */
@@ -160,9 +203,11 @@ class TrackedChannel {
   }
 
   #acknowledged(data, pass) {
+    if (!this.isSubscribed && this.#tracking.isObsolete(data)) return;
+    const shown = this.position;
     const continuity = this.#tracking.acknowledged(data, this.#connection.socketID, this.isSubscribed);
     this.isSubscribed = true;
-    if (continuity) this.#state?.acknowledged(continuity);
+    if (continuity) this.#state?.acknowledged(continuity, shown);
     try {
       pass();
     } finally {
@@ -230,8 +275,9 @@ function track(socket, instanceOf) {
     const message = decoded(event.data);
     if (message?.event === "pusher:connection_established") connection.socketID = decoded(message.data).socket_id;
     const tracked = channels.get(message?.channel);
-    if (tracked?.isOn(connection)) tracked.receive(message, pass);
-    else pass();
+    if (!tracked) pass();
+    // Otherwise of a subscription that was left: what the next one has not got, it gets by its position.
+    else if (tracked.isOn(connection)) tracked.receive(message, pass);
   });
   socket.addEventListener("close", () => {
     for (const tracked of channels.values()) if (tracked.isOn(connection)) tracked.ended();
@@ -239,13 +285,11 @@ function track(socket, instanceOf) {
   socket.send = (text) => {
     const { event, data } = decoded(text) ?? {};
     const name = data?.channel;
-    if (event === "pusher:unsubscribe") {
-      if (channels.get(name)?.isOn(connection)) channels.get(name).ended();
-      channels.delete(name);
-    }
-    const tracked = event === "pusher:subscribe" && trackedChannel(instanceOf(connection.socketID), name);
-    if (!tracked) return send(text);
+    if (event === "pusher:unsubscribe" && channels.get(name)?.isOn(connection)) channels.get(name).ended();
+    if (event !== "pusher:subscribe") return send(text);
+    const tracked = trackedChannel(instanceOf(connection.socketID), name);
     channels.set(name, tracked);
+    if (!tracked) return send(text);
     connection.send(event, tracked.begin(data, connection));
   };
   return socket;

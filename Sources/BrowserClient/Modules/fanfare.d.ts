@@ -68,6 +68,8 @@ export interface Options {
   recovery?: boolean;
   /** The broker's limit of client events a second, by default 10; more are delayed. */
   clientEventsPerSecond?: number;
+  /** The milliseconds for which a channel that was left keeps its position, by default 30,000; 0 for none. */
+  resubscribeGrace?: number;
 }
 
 export interface SubscribeOptions {
@@ -75,6 +77,8 @@ export interface SubscribeOptions {
   position?: Position | null;
   /** Begin with earlier events. */
   rewind?: Rewind | null;
+  /** Begin anew, although the channel was left within `resubscribeGrace`. */
+  fresh?: boolean;
 }
 
 /** The details of each state of a connection. */
@@ -116,9 +120,13 @@ export class Fanfare {
   suspend(): void;
   /** Sends a ping; resolves with the milliseconds until the broker's pong, or with null if the connection ends first. */
   ping(): Promise<number | null>;
-  /** Subscribes, also after each reconnect; returns the channel of that name. */
+  /**
+   * Subscribes, also after each reconnect; returns the channel of that name.
+   *
+   * A channel that was left within `resubscribeGrace` goes on at its position.
+   */
   subscribe(name: string, options?: SubscribeOptions): Channel;
-  /** Ends a subscription; its position is forgotten. */
+  /** Ends a subscription; its position is forgotten after `resubscribeGrace`. */
   unsubscribe(name: string): void;
   /** Signs in the user of the backend's signature, also after each reconnect. */
   signIn(): void;
@@ -160,7 +168,7 @@ export class Channel {
   readonly members: Map<string, any>;
   /** On a presence channel, the ID of this page's user. */
   readonly me: string | null;
-  /** The position up to which every event was received; null if there is none. */
+  /** The position of what the page shows: up to it every event was delivered; null if there is none. */
   get position(): Position | null;
   /** Whether what the page shows is current: subscribed, and the state is loaded. */
   get isLive(): boolean;

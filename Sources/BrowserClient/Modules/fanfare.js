@@ -13,6 +13,7 @@
 
 import { NotAuthorized, askEndpoint } from "./authorization.js";
 import { Channel } from "./channel.js";
+import { LeftChannels } from "./left-channels.js";
 import { Outbox } from "./outbox.js";
 import { pause, pauseBefore } from "./pauses.js";
 import { Subscription } from "./subscription.js";
@@ -51,6 +52,7 @@ export class Fanfare {
   #options;
   #socket = null;
   #subscriptions = new Map();
+  #left;
   #userSubscription;
   #outbox;
   #isSigningIn = false;
@@ -75,13 +77,16 @@ export class Fanfare {
    * - `authEndpoint`, `userAuthEndpoint`, `authHeaders`: the app's URLs for that, which get a form as from pusher-js
    * - `recovery` (default true): whether missed events are asked for
    * - `clientEventsPerSecond` (default 10): the broker's limit; more are delayed
+   * - `resubscribeGrace` (default 30,000 milliseconds): the time for which a channel that was left keeps its position; 0 for
+   *   none
    */
   constructor(key, options = {}) {
     this.#key = key;
     const server = options.host ? { tls: false, path: "" } : home();
-    this.#options = { ...server, recovery: true, clientEventsPerSecond: 10, ...options };
+    this.#options = { ...server, recovery: true, clientEventsPerSecond: 10, resubscribeGrace: 30_000, ...options };
     this.#options.port ??= this.#options.tls ? 443 : 80;
     this.#options.authorize ??= (request) => askEndpoint(this.#options, request);
+    this.#left = new LeftChannels(this.#options.resubscribeGrace);
     this.#userSubscription = this.#makeSubscription("#server-to-user-");
     this.user = this.#userSubscription.channel;
     this.#outbox = new Outbox(this.#options.clientEventsPerSecond, {
@@ -131,24 +136,27 @@ export class Fanfare {
    * Subscribes, also after each reconnect. Options, for a new subscription:
    * - `position`: go on behind this position, `{ stream, serial }`, whose state the page has
    * - `rewind`: begin with earlier events, `{ count }` or `{ seconds }`, where the broker's rule allows it
+   * - `fresh`: begin anew, although the channel was left within `resubscribeGrace`
+   *
+   * A channel that was left within that time goes on at its position, and on the same connection with the same signature.
    */
-  subscribe(name, options) {
+  subscribe(name, options = {}) {
     let subscription = this.#subscriptions.get(name);
     if (!subscription) {
-      subscription = this.#makeSubscription(name, options);
+      const left = this.#left.take(name);
+      subscription = this.#makeSubscription(name, options, options.fresh ? undefined : left);
       this.#subscriptions.set(name, subscription);
       if (this.socketID) this.#requestSubscription(subscription);
     }
     return subscription.channel;
   }
 
-  /** Ends a subscription; its position is forgotten. */
+  /** Ends a subscription; its position is forgotten after `resubscribeGrace`. */
   unsubscribe(name) {
     const subscription = this.#subscriptions.get(name);
     if (!subscription) return;
     const { isRequested } = subscription;
-    subscription.ended();
-    subscription.cancel();
+    this.#left.keep(name, subscription.abandon());
     this.#outbox.clear(subscription);
     this.#subscriptions.delete(name);
     if (isRequested) this.#send("pusher:unsubscribe", { channel: name });
@@ -161,13 +169,13 @@ export class Fanfare {
     if (this.socketID) this.#requestSignIn();
   }
 
-  #makeSubscription(name, options) {
+  #makeSubscription(name, options, left) {
     return new Subscription(name, options, {
       trigger: (subscription, event, data, isTransient) => this.#trigger(subscription, event, data, isTransient),
       resubscribe: (subscription) => this.#resubscribe(subscription),
       opened: () => this.#outbox.flush(),
       failed: (message) => this.onerror({ message }),
-    });
+    }, left);
   }
 
   #open() {
@@ -287,10 +295,15 @@ export class Fanfare {
     const { name } = subscription;
     const signal = subscription.beginAttempt();
     if (!/^(private|presence)-/.test(name)) return this.#subscribe(subscription, { auth: "" });
-    const signed = await this.#authorized({ channel: name, signal }, (error) =>
-      subscription.emit("pusher:subscription_error", { type: "AuthError", error: error.message }));
-    if (!signed) return;
-    const { auth, channel_data } = signed;
+    const { socketID } = this;
+    // A signature is valid for a whole connection: behind a hole, and for a channel that was left.
+    if (subscription.signature?.socketID !== socketID) {
+      const signed = await this.#authorized({ channel: name, signal }, (error) =>
+        subscription.emit("pusher:subscription_error", { type: "AuthError", error: error.message }));
+      if (!signed) return;
+      subscription.signature = { socketID, signed };
+    }
+    const { auth, channel_data } = subscription.signature.signed;
     subscription.me = channel_data && JSON.parse(channel_data).user_id;
     this.#subscribe(subscription, { auth, channel_data });
   }

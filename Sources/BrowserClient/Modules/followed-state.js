@@ -17,6 +17,10 @@ export class FollowedState {
   #phase = "waiting";
   #load;
   #channel;
+  /** Whether the app has the state of the position that it subscribed from. */
+  #hasState;
+  /** The position of what the page shows while the phase is not "live"; null before the first state. */
+  #shown;
   #waiting = [];
   /** The position behind which the waiting events begin; null where there are no positions. */
   #start = null;
@@ -28,14 +32,23 @@ export class FollowedState {
   #failures = 0;
 
   /** `channel` has `position()`, `resubscribe(position)`, `apply(event)` and `failed(error)`. */
-  constructor(load, channel, isSubscribed) {
+  constructor(load, channel, { isSubscribed, hasState }) {
     this.#load = load;
     this.#channel = channel;
+    this.#hasState = hasState;
+    this.#shown = hasState && !isSubscribed ? channel.position() : null;
     if (isSubscribed) this.acknowledged({ kind: "began" });
   }
 
   get isLive() {
     return this.#phase === "live";
+  }
+
+  /** The position of what the page shows: events that wait for a state are not shown. */
+  get position() {
+    if (!this.isLive) return this.#shown;
+    const position = this.#channel.position();
+    return this.#isInState(position?.serial) ? { ...this.#loaded } : position;
   }
 
   /** Ends it: nothing is loaded or applied any more. */
@@ -44,16 +57,19 @@ export class FollowedState {
     this.#waiting = [];
   }
 
-  /** Handles what an acknowledgement says. */
-  acknowledged(continuity) {
-    if (continuity.kind !== "resumed") {
-      this.#continuity = continuity;
-      this.#begin();
-    } else if (this.#phase === "waiting") {
-      // The app has the state of the position that it subscribed from.
-      this.#phase = "live";
-      this.#failures = 0;
+  /** Handles what an acknowledgement says; `shown` is the position before it. */
+  acknowledged(continuity, shown = null) {
+    if (continuity.kind === "resumed") {
+      if (this.#phase !== "waiting") return;
+      if (this.#hasState) {
+        this.#phase = "live";
+        this.#failures = 0;
+        return;
+      }
     }
+    if (this.isLive) this.#shown = shown;
+    this.#continuity = continuity.kind === "resumed" ? { kind: "began" } : continuity;
+    this.#begin();
   }
 
   /** Handles an event with its serial, if it has one; applies it now or behind the state. */
@@ -102,6 +118,8 @@ export class FollowedState {
         // Events between the state and the subscription are missing: the broker replays them, or tells a gap.
         this.#failures += 1;
         this.#phase = "waiting";
+        this.#hasState = true;
+        this.#shown = { stream: position.stream, serial: position.serial };
         this.#waiting = [];
         return this.#channel.resubscribe({ stream: position.stream, serial: position.serial });
       }
@@ -111,7 +129,8 @@ export class FollowedState {
     this.#phase = "live";
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const { serial, event } of waiting) if (!this.#isInState(serial)) this.#channel.apply(event);
+    // An event's handler may end it.
+    for (const { serial, event } of waiting) if (this.#load && !this.#isInState(serial)) this.#channel.apply(event);
   }
 
   #isInState(serial) {

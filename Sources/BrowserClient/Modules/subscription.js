@@ -9,6 +9,8 @@ export class Subscription {
   isSubscribed = false;
   /** Whether the broker has been asked for it on this connection, and has not refused. */
   isRequested = false;
+  /** The backend's signature and the connection that it is for: `{ socketID, signed }`. */
+  signature;
   members = new Map();
   me = null;
 
@@ -16,16 +18,23 @@ export class Subscription {
   #connection;
   #tracking;
   #state = null;
+  /** Whether the app has the state of the position that it subscribed from. */
+  #hasState;
   #attempt = new AbortController();
 
-  constructor(name, { position, rewind } = {}, connection) {
+  /** `left` is what was kept of the channel when the app left it; the subscription goes on there. */
+  constructor(name, { position, rewind } = {}, connection, left) {
     this.name = name;
     this.#connection = connection;
-    this.#tracking = new Tracking(position ?? null, rewind ?? null);
+    const goesOn = !position && left?.tracking.position;
+    this.#tracking = goesOn ? left.tracking : new Tracking(position ?? null, rewind ?? null);
+    this.#hasState = !goesOn;
+    this.signature = left?.signature ?? null;
   }
 
+  /** The position of what the page shows. */
   get position() {
-    return this.#tracking.position;
+    return this.#state ? this.#state.position : this.#tracking.position;
   }
 
   get isLive() {
@@ -43,16 +52,16 @@ export class Subscription {
 
   /** Keeps a state up to date, instead of an earlier one. */
   follow(getState) {
-    this.cancel();
+    this.#state?.cancel();
     this.#state = new FollowedState(getState, {
-      position: () => this.position,
+      position: () => this.#tracking.position,
       resubscribe: (position) => {
         this.track(position);
         this.#connection.resubscribe(this);
       },
       apply: ([name, data, detail]) => this.emit(name, data, detail),
       failed: (error) => this.#connection.failed(`the state of ${this.name} cannot be loaded: ${error?.message ?? error}`),
-    }, this.isSubscribed);
+    }, { isSubscribed: this.isSubscribed, hasState: this.#hasState });
   }
 
   trigger(event, data, isTransient) {
@@ -60,7 +69,10 @@ export class Subscription {
   }
 
   emit(event, data, detail = {}) {
-    for (const action of [...(this.#bindings.get(event) ?? [])]) {
+    const actions = this.#bindings.get(event) ?? new Set();
+    for (const action of [...actions]) {
+      // Another one has unbound it, or left the channel.
+      if (!actions.has(action)) continue;
       // A fault of one listener must not cost others the event.
       try {
         action(data, detail);
@@ -95,11 +107,13 @@ export class Subscription {
   }
 
   acknowledge(data, socketID) {
+    if (!this.isSubscribed && this.#tracking.isObsolete(data)) return;
+    const shown = this.position;
     const continuity = this.#tracking.acknowledged(data, socketID, this.isSubscribed);
     this.isSubscribed = true;
     // Each subscription returns all members, without those that left during a disconnection.
     this.members = new Map(Object.entries(data?.presence?.hash ?? {}));
-    if (continuity) this.#state?.acknowledged(continuity);
+    if (continuity) this.#state?.acknowledged(continuity, shown);
     this.emit("pusher:subscription_succeeded", data);
     if (continuity && continuity.kind !== "resumed") this.emit("pusher:continuity", continuity);
     this.#finishReplay();
@@ -112,8 +126,11 @@ export class Subscription {
     const detail = { userID, serial, isMissed };
     if (this.#state && !event.startsWith("pusher:")) this.#state.receive(serial, [event, data, detail]);
     else this.emit(event, data, detail);
-    if (event === "pusher:subscription_error") this.isRequested = false;
-    if (event === "pusher:subscription_error" && data?.type === "InvalidPosition") this.track(null);
+    if (event === "pusher:subscription_error") {
+      this.isRequested = false;
+      this.signature = null;
+      if (data?.type === "InvalidPosition") this.track(null);
+    }
     this.#finishReplay();
   }
 
@@ -163,8 +180,12 @@ export class Subscription {
     this.#tracking.ended();
   }
 
-  cancel() {
+  /** Ends it for the app, and returns what to keep of it. */
+  abandon() {
+    this.#tracking.goBack(this.position);
+    this.ended();
     this.#state?.cancel();
-    this.#state = null;
+    for (const actions of this.#bindings.values()) actions.clear();
+    return { tracking: this.#tracking, signature: this.signature };
   }
 }

@@ -22,6 +22,11 @@ export class Tracking {
     return this.#position && { ...this.#position };
   }
 
+  /** Goes back to an earlier position, up to which the page has handled what arrived; to none for null. */
+  goBack(position) {
+    this.#position = position;
+  }
+
   /** The members that a subscription adds to its data. */
   get request() {
     if (!this.#position) return { position: {}, ...(this.#rewind && { rewind: this.#rewind }) };
@@ -30,6 +35,15 @@ export class Tracking {
         ...this.#position, ...(this.#socketID && { socket: this.#socketID }), ...(this.#awaitsOpening && { opening: true }),
       },
     };
+  }
+
+  /**
+   * Whether an acknowledgement answers another request than the last one: of a subscription that was left before its answer
+   * came. What follows it is replayed behind the answer to the last one.
+   */
+  isObsolete(data) {
+    const position = data?.recovered && this.#position;
+    return Boolean(position) && isPosition(data.position) && data.position.serial !== position.serial;
   }
 
   /**
