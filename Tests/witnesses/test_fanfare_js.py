@@ -222,7 +222,17 @@ def test_a_failure_is_tried_again(clients):
     ann.run("window.failures = 2")
     ann.room("private-notes")
     assert ann.run("return requests") == 3
-    assert ann.heard == []
+    assert ann.errors == ["private-notes is not authorized yet: away for a moment; asking again"] * 2
+
+
+def test_an_endpoint_that_does_not_answer_pages_is_told(browsers, broker):
+    """Of another origin, without CORS: browsers do not say why."""
+    with StaticSite({"/": EMPTY_PAGE}, posts={"/auth": lambda form: (500, {})}) as site, StaticSite({}, posts={"/auth": lambda form: (200, {})}) as other:
+        for url, reason in ((f"{other.url}/auth", "cannot be reached from "), ("/auth", "answered with status 500")):
+            ann = Client(browsers[0], broker, site.url + "/", "ann", authorize=None, authEndpoint=url)
+            ann.run("room('private-notes', {})")
+            await_true(lambda: len(ann.errors) > 1, "two reports")
+            assert all("private-notes is not authorized yet" in text and reason in text for text in ann.errors)
 
 
 def test_a_wrong_signature_is_told(clients, browsers, broker, site):

@@ -355,6 +355,7 @@ export class Fanfare {
       } catch (error) {
         if (signal.aborted) return null;
         if (error instanceof NotAuthorized) return refused(error);
+        this.onerror({ message: `${request.channel ?? "the sign-in"} is not authorized yet: ${error?.message ?? error}; asking again` });
         await pause(pauseBefore(attempt));
       }
     }

@@ -7,7 +7,9 @@ public import Observation
 ///
 /// ```swift
 /// ForEach(people.rows) { person in Text(person.name) }
-///     .onMove { source, target in people.list.edit { … } }
+///     .onMove { rows, target in
+///         people.list.edit { $0.move(fromOffsets: rows, toOffset: target) }
+///     }
 /// ```
 ///
 /// After a disconnect the rows and the edits stay, and ``state`` is `ListState.offline`.

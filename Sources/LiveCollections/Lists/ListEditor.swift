@@ -97,6 +97,32 @@ public struct ListEditor<Row: LiveRow>: Sendable where Row.ID: Sendable {
         remove(rows[index].id)
     }
 
+    /// Removes the rows at some indices, as SwiftUI's `onDelete` gives them; indices without a row have no effect.
+    ///
+    /// All indices are those before the removal. Removing row by row would move those behind.
+    public mutating func remove(atOffsets offsets: some Sequence<Int>) {
+        for id in ids(at: offsets) { remove(id) }
+    }
+
+    /// Moves rows before another, as SwiftUI's `onMove` gives them; their order stays.
+    ///
+    /// - Parameters:
+    ///   - offsets: The rows' indices; those without a row have no effect.
+    ///   - target: The index of the row before which they come, before any is moved; the count of rows for the end.
+    public mutating func move(fromOffsets offsets: some Sequence<Int>, toOffset target: Int) {
+        let moved = ids(at: offsets)
+        var anchor = rows.prefix(max(target, 0)).last { !moved.contains($0.id) }?.id
+        for id in moved {
+            move(id, after: anchor)
+            anchor = id
+        }
+    }
+
+    private func ids(at offsets: some Sequence<Int>) -> [Row.ID] {
+        let rows = rows
+        return offsets.compactMap { rows.indices.contains($0) ? rows[$0].id : nil }
+    }
+
     /// Removes the first rows.
     ///
     /// - Parameter count: The number of rows, at most all.

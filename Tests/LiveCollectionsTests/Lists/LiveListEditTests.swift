@@ -163,6 +163,23 @@ import Testing
         #expect(list.rows[1].name == "five")
     }
 
+    @Test("Rows are removed and moved by the offsets that SwiftUI gives", arguments: 0..<16)
+    func offsets(selection: Int) throws {
+        let players = (0..<4).map { Player($0) }
+        let offsets = (0..<4).filter { selection & 1 << $0 != 0 }
+        let (chosen, others) = (offsets, (0..<4).filter { !offsets.contains($0) })
+        var editor = try ListEditor(KeyedRows(players))
+        editor.remove(atOffsets: offsets + [9])
+        #expect(editor.rows.map(\.id) == others)
+        for target in 0...4 {
+            editor = try ListEditor(KeyedRows(players))
+            editor.move(fromOffsets: offsets, toOffset: target)
+            let expected =
+                others.filter { $0 < target } + chosen + others.filter { $0 >= target }
+            #expect(editor.rows.map(\.id) == expected, "to \(target)")
+        }
+    }
+
     @Test("An edit by an observer is delivered afterwards, in order")
     func editInObserver() async throws {
         let list = try await liveList()
