@@ -570,6 +570,30 @@ def test_the_position_is_that_of_what_the_page_shows(ann, line, backend):
     assert ann.position("news")["serial"] == start["serial"] + 5
 
 
+def test_a_part_of_a_page_with_another_position_gets_what_it_lacks_or_a_gap(ann, backend):
+    start = backend.channel_info("news", ["position"])["position"]
+    ann.room("news", "new", "pusher:continuity", position=start)
+    for number in (1, 2, 3):
+        backend.trigger("news", "new", number)
+    ann.await_new(1, 2, 3)
+    for position, gap in (
+        (ann.position("news"), None),
+        ({**start, "serial": start["serial"] + 9}, None),
+        ({**start, "serial": start["serial"] + 1}, {"kind": "gap", "reason": "behind", "missed": 2}),
+        ({"stream": "other", "serial": 3}, {"kind": "gap", "reason": "unknown_stream", "missed": None}),
+    ):
+        ann.run("heard.length = 0; room(...given)", "news", {"position": position}, "later")
+        assert ann.new("pusher:continuity") == ([gap] if gap else [])
+    backend.trigger("news", "new", 4)
+    ann.await_new(4)
+    # While it reconnects as well: the place of the first part is not moved.
+    ann.run("heard.length = 0; fanfare.suspend(); room(...given)", "news", {"position": {**start, "serial": 99}}, "later")
+    for number in (5, 6):
+        backend.trigger("news", "new", number)
+    ann.run("fanfare.connect()")
+    ann.await_new(5, 6)
+
+
 def test_a_handler_that_leaves_gets_nothing_more(ann, backend):
     ann.run("""
         const channel = room("news", {}, "new");

@@ -127,6 +127,17 @@ def test_a_channel_that_was_left_goes_on_where_it_was(page, line, backend, name)
     page.await_new(list(range(1, 21)))
 
 
+def test_a_part_of_a_page_with_an_earlier_position_is_told_a_gap(page, backend):
+    start = channel_position(backend, "news")
+    page.follow("news", "new", "pusher:continuity", "pusher:gap", position=start)
+    for number in (1, 2, 3):
+        backend.trigger("news", "new", number)
+    page.await_new([1, 2, 3])
+    page.run("heard.length = 0; follow(...given)", "news", {"position": {**start, "serial": start["serial"] + 1}})
+    gap = {"reason": "behind", "missed": 2}
+    assert page.heard == [["pusher:continuity", {"kind": "gap", **gap}], ["pusher:gap", gap]]
+
+
 def test_a_page_that_left_a_channel_begins_anew_if_it_says_so(page, line, backend):
     page.follow("news", "new", "pusher:continuity")
     page.run("pusher.unsubscribe('news')")

@@ -38,7 +38,9 @@ globalThis.fanfareRecovery = (Pusher, { resubscribeGrace = 30_000 } = {}) => {
     wrapAuthorizer(this, "channelAuthorizer", channels);
     if (fresh) channels.take(name);
     const channel = subscribe.call(this, name);
-    if (!trackedChannels.has(channel)) add(new TrackedChannel(this, name, position, rewind, channels.take(name)), channel);
+    const tracked = trackedChannels.get(channel);
+    if (!tracked) add(new TrackedChannel(this, name, position, rewind, channels.take(name)), channel);
+    else if (position) tracked.startBehind(position);
     return channel;
   };
   const { signin } = prototype;
@@ -150,6 +152,20 @@ class TrackedChannel {
       apply: (event) => this.#pusher.channel(this.name) === channel && this.#pusher.connection.emit("message", event),
       failed: (error) => this.#report(`The state of ${this.name} cannot be loaded: ${error?.message ?? error}`),
     }, { isSubscribed: this.isSubscribed, hasState: this.#hasState });
+  }
+
+  /** Tells another part of the page, which has the state of `position`, whether events are missing. */
+  startBehind(position) {
+    queueMicrotask(() => {
+      const gap = this.position && this.#tracking.gapBehind(position);
+      if (gap) this.#tellGap(gap);
+    });
+  }
+
+  #tellGap(gap) {
+    this.#state?.acknowledged(gap, this.position);
+    this.#emit("pusher:continuity", gap);
+    this.#emit("pusher:gap", { reason: gap.reason, missed: gap.missed });
   }
 
   cancelState() {

@@ -26,7 +26,7 @@ export type Continuity =
   | { kind: "unknown" };
 
 /** Why events are missing; a later broker may have further reasons. */
-export type GapReason = "unknown_stream" | "truncated" | "too_much" | "ahead" | (string & {});
+export type GapReason = "unknown_stream" | "truncated" | "too_much" | "ahead" | "behind" | (string & {});
 
 /** The signature of the app's backend, for a channel or for the sign-in. */
 export interface Signature {

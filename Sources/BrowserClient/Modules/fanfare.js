@@ -139,6 +139,7 @@ export class Fanfare {
    * - `fresh`: begin anew, although the channel was left within `resubscribeGrace`
    *
    * A channel that was left within that time goes on at its position, and on the same connection with the same signature.
+   * One that is subscribed keeps its place: if that is ahead of `position`, `pusher:continuity` tells a gap.
    */
   subscribe(name, options = {}) {
     let subscription = this.#subscriptions.get(name);
@@ -147,6 +148,8 @@ export class Fanfare {
       subscription = this.#makeSubscription(name, options, options.fresh ? undefined : left);
       this.#subscriptions.set(name, subscription);
       if (this.socketID) this.#requestSubscription(subscription);
+    } else if (options.position) {
+      subscription.startBehind(options.position);
     }
     return subscription.channel;
   }

@@ -101,6 +101,19 @@ export class Subscription {
     return this.#attempt.signal;
   }
 
+  /**
+   * Tells another part of the page, which has the state of `position`, whether events are missing; once it has bound its
+   * functions. Before the first acknowledgement there is nothing to tell: all parts load their states then.
+   */
+  startBehind(position) {
+    queueMicrotask(() => {
+      const gap = this.position && this.#tracking.gapBehind(position);
+      if (!gap) return;
+      this.#state?.acknowledged(gap, this.position);
+      this.emit("pusher:continuity", gap);
+    });
+  }
+
   /** Replaces the position. */
   track(position) {
     this.#tracking = new Tracking(position);

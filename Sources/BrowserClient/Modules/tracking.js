@@ -22,6 +22,13 @@ export class Tracking {
     return this.#position && { ...this.#position };
   }
 
+  /** Returns the gap between an earlier `position` and this one; null if there is none. */
+  gapBehind({ stream, serial }) {
+    const position = this.#position;
+    if (position.stream !== stream) return { kind: "gap", reason: "unknown_stream", missed: null };
+    return serial < position.serial ? { kind: "gap", reason: "behind", missed: position.serial - serial } : null;
+  }
+
   /** Goes back to an earlier position, up to which the page has handled what arrived; to none for null. */
   goBack(position) {
     this.#position = position;
