@@ -38,6 +38,10 @@ private let channels = ["a", "b", "c"].flatMap {
             (#""plain""#, #""plain""#),
             (#""with \"quotes\" and \u00e9""#, #""with \"quotes\" and \u00e9""#),
             (#"{"n": 12345678901234567890.10}"#, #""{\"n\": 12345678901234567890.10}""#),
+            // Text that was cut inside an emoji is legal, RFC 8259 §8.2.
+            (#""\ud83d""#, #""\ud83d""#),
+            (#""{\"t\":\"\\uDE00\"}""#, #""{\"t\":\"\\uDE00\"}""#),
+            (#"{"t":"\ud83d"}"#, #""{\"t\":\"\\ud83d\"}""#),
             ("[1,2]", #""[1,2]""#),
             ("7", #""7""#),
             (nil, nil),

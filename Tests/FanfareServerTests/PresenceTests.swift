@@ -12,27 +12,27 @@ private let channels = ["presence-a", "presence-b", "presence-c"]
     @Test("A new member gets the list, and the others a notice", arguments: [1, 2, 3])
     func announcesArrivals(loops: Int) async throws {
         try await TestBroker.run(loops: loops) { broker in
+            let info = #"{"n":2,"name":"\ud83d"}"#
             for channel in channels {
                 let (ann, first) = try await broker.joined(channel, as: "ann", info: #"{"n":1}"#)
                 #expect(first == ["ann"])
-                let (bob, second) = try await broker.joined(channel, as: "bob", info: #"{"n":2}"#)
+                let (bob, second) = try await broker.joined(channel, as: "bob", info: info)
                 #expect(second == ["ann", "bob"])
-                #expect(
-                    try await ann.nextText() == Notice.added("bob", channel, info: #"{"n":2}"#)
-                )
+                #expect(try await ann.nextText() == Notice.added("bob", channel, info: info))
                 // The new member gets no notice of itself.
                 for client in [ann, bob] { try await client.expectNothing() }
             }
         }
     }
 
-    @Test func theListIsAString() async throws {
+    @Test(arguments: [#"Żółć \"😀\""#, #"Ann \ud83d"#])
+    func theListIsAString(name: String) async throws {
         try await TestBroker.run { broker in
             let (client, socketID) = try await broker.connected()
-            let data = #"{"user_id":10,"user_info":{"name":"Żółć \"😀\""}}"#
+            let data = #"{"user_id":10,"user_info":{"name":"\#(name)"}}"#
             try client.send(subscribeMessage(to: "presence-x", socketID: socketID, data: data))
             let list =
-                #"{"presence":{"ids":["10"],"hash":{"10":{"name":"Żółć \"😀\""}},"count":1}}"#
+                #"{"presence":{"ids":["10"],"hash":{"10":{"name":"\#(name)"}},"count":1}}"#
             #expect(
                 try await client.nextText()
                     == #"{"event":"pusher_internal:subscription_succeeded","channel":"presence-x","data":"\#(quoted(list))"}"#

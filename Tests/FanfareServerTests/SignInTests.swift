@@ -5,11 +5,16 @@ import Testing
 @testable import FanfareServer
 
 @Suite("Users sign in, Pusher protocol §10.1") struct SignInTests {
-    @Test("A sign-in is answered with the user_data that was signed, in an object")
-    func success() async throws {
+    @Test(
+        "A sign-in is answered with the user_data that was signed, in an object",
+        arguments: [
+            #"{ "id":"u-1", "user_info":{"name":"\u00c4nn"} }"#,
+            #"{"id":"u-1","user_info":{"name":"Ann \ud83d"}}"#,
+        ]
+    )
+    func success(userData: String) async throws {
         try await TestBroker.run { broker in
             let (client, socketID) = try await broker.connected()
-            let userData = #"{ "id":"u-1", "user_info":{"name":"\u00c4nn"} }"#
             try client.send(signInMessage(userData, socketID: socketID))
             #expect(try await client.nextText() == signInSuccess(userData))
         }

@@ -32,12 +32,12 @@ import Webhooks
             try client.send(subscribeMessage(to: "private-room", socketID: socketID))
             _ = try await client.nextText()
             try client.send(
-                #"{"event":"client-a","channel":"presence-hall","data":"{\"n\":\"Żółć\"}"}"#
+                #"{"event":"client-a","channel":"presence-hall","data":"{\"n\":\"Żółć\ud83d\"}"}"#
             )
             try client.send(#"{"event":"client-b","channel":"private-room","data":{"n":1}}"#)
             #expect(
                 Set(try await receiver.events(2)) == [
-                    #"{"name":"client_event","channel":"presence-hall","event":"client-a","data":"{\"n\":\"Żółć\"}","socket_id":"\#(socketID)","user_id":"ann"}"#,
+                    #"{"name":"client_event","channel":"presence-hall","event":"client-a","data":"{\"n\":\"Żółć\ud83d\"}","socket_id":"\#(socketID)","user_id":"ann"}"#,
                     #"{"name":"client_event","channel":"private-room","event":"client-b","data":"{\"n\":1}","socket_id":"\#(socketID)"}"#,
                 ]
             )

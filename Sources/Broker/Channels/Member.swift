@@ -88,6 +88,7 @@ public struct Member: Hashable, Sendable {
         in text: Span<UInt8>
     ) throws(MemberError) -> String {
         guard let id, id.kind != .null, id.decodedLength > 0 else { throw .noID }
+        guard !id.hasLoneSurrogate else { throw .loneSurrogate }
         let value = id.string(in: text)
         switch id.kind {
         case .string: return value
@@ -106,6 +107,8 @@ public enum MemberError: Error, Equatable, Sendable {
     case noID
     /// The `user_id` is neither a string nor an integer.
     case invalidID
+    /// The `user_id` has an escape that is half of a surrogate pair.
+    case loneSurrogate
     /// The `user_id` has more than `lengthMax` characters.
     case idTooLong(length: Int, lengthMax: Int)
     /// The `user_info` has more than `lengthMax` bytes.
@@ -119,6 +122,8 @@ extension MemberError: CustomStringConvertible {
         case .malformed(let error): "Invalid channel_data: a JSON object is expected, but \(error)"
         case .noID: "Invalid channel_data: user_id is missing or empty"
         case .invalidID: "Invalid channel_data: user_id must be a string or an integer"
+        case .loneSurrogate:
+            "Invalid channel_data: user_id must not contain half a surrogate pair"
         case .idTooLong(let length, let lengthMax):
             "Invalid channel_data: user_id has \(length) characters, at most \(lengthMax) are allowed"
         case .infoTooLong(let length, let lengthMax):

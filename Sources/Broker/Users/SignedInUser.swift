@@ -85,7 +85,7 @@ public struct SignedInUser: Equatable, Sendable {
         var count = 0
         while let element = try? scanner.nextElement(in: text) {
             // A longer ID belongs to no user. In UTF-8 a character has at most four bytes.
-            guard element.kind == .string,
+            guard element.kind == .string, !element.hasLoneSurrogate,
                 element.decodedLength <= 4 * limits.texts.userIDLengthMax
             else { throw .invalidWatchlist }
             count += 1

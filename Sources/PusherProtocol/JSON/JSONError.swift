@@ -10,8 +10,6 @@ public enum JSONError: Error, Equatable, Sendable {
     case controlCharacter(at: Int)
     /// A backslash followed by a character that §7 does not allow.
     case malformedEscape(at: Int)
-    /// Half of a surrogate pair in `\u` notation, which UTF-8 cannot represent.
-    case loneSurrogate(at: Int)
     /// Bytes that are not UTF-8 (§8.1).
     case malformedUTF8(at: Int)
     /// Objects and arrays nested deeper than `depthMax`.
@@ -28,7 +26,6 @@ extension JSONError: CustomStringConvertible {
         case .malformedNumber(let offset): "malformed number at byte \(offset)"
         case .controlCharacter(let offset): "unescaped control character at byte \(offset)"
         case .malformedEscape(let offset): "malformed escape at byte \(offset)"
-        case .loneSurrogate(let offset): "half a surrogate pair at byte \(offset)"
         case .malformedUTF8(let offset): "malformed UTF-8 at byte \(offset)"
         case .tooDeep(let depthMax, let offset):
             "nested deeper than \(depthMax) levels at byte \(offset)"

@@ -2,6 +2,9 @@ import Primitives
 
 /// The escapes of a JSON string (RFC 8259 §7).
 enum JSONEscapes {
+    /// U+FFFD, the value of an escape that is half of a surrogate pair.
+    static let replacement: UInt32 = 0xFFFD
+
     /// Decodes the escapes of a string that the scanner has validated.
     ///
     /// - Parameters:
@@ -25,14 +28,16 @@ enum JSONEscapes {
                 bytes.append(character(of: letter))
                 continue
             }
-            var scalar = UInt32(hex(content, at: index))
+            let unit = UInt32(hex(content, at: index))
             index += 4
-            if scalar & 0xFC00 == 0xD800 {
-                let low = UInt32(hex(content, at: index + 2))
-                scalar = 0x1_0000 + (scalar & 0x3FF) << 10 + low & 0x3FF
+            if unit & 0xF800 != 0xD800 {
+                append(unit, to: &bytes)
+            } else if unit & 0xFC00 == 0xD800, let low = lowSurrogate(content, at: index) {
+                append(0x1_0000 + (unit & 0x3FF) << 10 + low & 0x3FF, to: &bytes)
                 index += 6
+            } else {
+                append(replacement, to: &bytes)
             }
-            append(scalar, to: &bytes)
         }
         return bytes
     }
@@ -52,6 +57,15 @@ enum JSONEscapes {
         case UInt8(ascii: "t"): 0x09
         default: letter  // The quote, the backslash and the slash.
         }
+    }
+
+    /// The low half of a surrogate pair, if its escape is at `index`.
+    private static func lowSurrogate(_ text: Span<UInt8>, at index: Int) -> UInt32? {
+        guard index + 5 < text.count, text[index] == UInt8(ascii: "\\"),
+            text[index + 1] == UInt8(ascii: "u")
+        else { return nil }
+        let unit = UInt32(hex(text, at: index + 2))
+        return unit & 0xFC00 == 0xDC00 ? unit : nil
     }
 
     private static func hex(_ content: Span<UInt8>, at index: Int) -> UInt16 {

@@ -3,8 +3,8 @@ import Primitives
 /// Validates one JSON text (RFC 8259) and returns the ranges of its values.
 ///
 /// The scanner holds a position, not the text, so pass the same bytes to each call. Names and values are returned as
-/// ranges of the text, so a string can be forwarded exactly as it was written. Nested containers are scanned
-/// recursively, at most `depthMax` levels deep.
+/// ranges of the text, so a string can be forwarded exactly as it was written; also one with half a surrogate pair
+/// (§8.2), which UTF-8 cannot represent. Nested containers are scanned recursively, at most `depthMax` levels deep.
 ///
 ///     var scanner = JSONScanner()
 ///     try scanner.beginObject(in: text)
@@ -215,6 +215,7 @@ public struct JSONScanner: Sendable {
         position += 1
         /// The number of bytes by which decoding the escapes shortens the string.
         var surplus = 0
+        var hasLoneSurrogate = false
         while true {
             // The fast path: most bytes of most messages are skipped here.
             position = text.firstIndex(from: position) { $0.escaped | $0.notASCII }
@@ -225,10 +226,11 @@ public struct JSONScanner: Sendable {
                 let length = position - start - 2 - surplus
                 return JSONValue(
                     kind: .string,
+                    hasLoneSurrogate: hasLoneSurrogate,
                     range: start..<position,
                     decodedLength: length
                 )
-            case UInt8(ascii: "\\"): surplus += try escape(in: text)
+            case UInt8(ascii: "\\"): surplus += try escape(in: text, &hasLoneSurrogate)
             case 0x80...: try sequence(in: text)
             default: throw .controlCharacter(at: position)
             }
@@ -236,7 +238,10 @@ public struct JSONScanner: Sendable {
     }
 
     /// Consumes one escape and returns how many bytes longer it is than the character it encodes.
-    private mutating func escape(in text: Span<UInt8>) throws(JSONError) -> Int {
+    private mutating func escape(
+        in text: Span<UInt8>,
+        _ hasLoneSurrogate: inout Bool
+    ) throws(JSONError) -> Int {
         let start = position
         guard position + 1 < text.count else { throw .unexpectedEnd }
         switch text[position + 1] {
@@ -249,11 +254,15 @@ public struct JSONScanner: Sendable {
         }
         let unit = try codeUnit(in: text, of: start)
         guard unit & 0xF800 == 0xD800 else { return 6 - JSONEscapes.length(of: UInt32(unit)) }
-        guard unit & 0xFC00 == 0xD800, position + 1 < text.count,
-            text[position] == UInt8(ascii: "\\"), text[position + 1] == UInt8(ascii: "u"),
-            try codeUnit(in: text, of: position) & 0xFC00 == 0xDC00
-        else { throw .loneSurrogate(at: start) }
-        return 12 - 4
+        let next = position
+        if unit & 0xFC00 == 0xD800, next + 1 < text.count, text[next] == UInt8(ascii: "\\"),
+            text[next + 1] == UInt8(ascii: "u")
+        {
+            guard try codeUnit(in: text, of: next) & 0xFC00 != 0xDC00 else { return 12 - 4 }
+            position = next
+        }
+        hasLoneSurrogate = true
+        return 6 - JSONEscapes.length(of: JSONEscapes.replacement)
     }
 
     /// Consumes `\uXXXX`.

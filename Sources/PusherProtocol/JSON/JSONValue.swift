@@ -20,6 +20,10 @@ public struct JSONValue: Equatable, Sendable {
 
     /// The kind of the value.
     public let kind: Kind
+    /// Whether this is a string with an escape that is half of a surrogate pair.
+    ///
+    /// Such a string can be passed on, but not compared or used as a name: others have the same ``decoded(in:)`` value.
+    public private(set) var hasLoneSurrogate = false
     /// The range of the value in the text, including quotes and brackets.
     public let range: Range<Int>
     /// The length in bytes: of a string, without quotes and with its escapes decoded; of another value, as written.
@@ -38,14 +42,14 @@ public struct JSONValue: Equatable, Sendable {
         text.extracting(range).copy()
     }
 
-    /// Returns the value of a string as UTF-8; of another value, its text.
+    /// Returns the value of a string as UTF-8, with U+FFFD for half of a surrogate pair; of another value, its text.
     public func decoded(in text: Span<UInt8>) -> [UInt8] {
         guard kind == .string else { return token(in: text) }
         let content = text.extracting(content)
         return hasEscapes ? JSONEscapes.decode(content, length: decodedLength) : content.copy()
     }
 
-    /// Returns the value of a string; of another value, its text.
+    /// Returns the value of a string, with U+FFFD for half of a surrogate pair; of another value, its text.
     public func string(in text: Span<UInt8>) -> String {
         guard kind == .string, !hasEscapes else {
             return String(decoding: decoded(in: text), as: UTF8.self)

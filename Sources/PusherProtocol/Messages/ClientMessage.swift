@@ -34,6 +34,7 @@ public enum ClientMessage: Equatable, Sendable {
         let members = try MessageMembers(text, depthMax: limits.depthMax)
         guard let event = members.event else { throw .missing("event") }
         guard event.kind == .string else { throw .notAString("event") }
+        try MessageError.requireText(event, "event")
         if EventName.starts(event, with: "client-", in: text) {
             return .clientEvent(try clientEvent(event, members, in: text, limits))
         }
@@ -146,6 +147,7 @@ public enum ClientMessage: Equatable, Sendable {
             throw .missing("channel")
         }
         guard channel.kind == .string else { throw .notAString("channel") }
+        try MessageError.requireText(channel, "channel")
         let data = members.data
         if let data {
             let lengthMax =
@@ -172,6 +174,7 @@ public enum ClientMessage: Equatable, Sendable {
     ) throws(MessageError) -> IdempotencyKey? {
         guard let key = members.key, key.kind != .null else { return nil }
         guard key.kind == .string else { throw .notAString("key") }
+        try MessageError.requireText(key, "key")
         guard let valid = IdempotencyKey(key.string(in: text)) else { throw .invalidKey }
         return valid
     }

@@ -21,6 +21,7 @@ struct ControlData {
             let object = text.extracting(data.range)
             return try body(ControlData(object, depthMax: limits.depthMax), object)
         }
+        try MessageError.requireText(data, "data")
         let object = data.decoded(in: text)
         return try body(ControlData(object.span, depthMax: limits.depthMax), object.span)
     }
@@ -79,6 +80,7 @@ struct ControlData {
     ) throws(MessageError) -> String? {
         guard let value, value.kind != .null else { return nil }
         guard value.kind == .string else { throw .notAString(name.description) }
+        try MessageError.requireText(value, name)
         return value.string(in: text)
     }
 }

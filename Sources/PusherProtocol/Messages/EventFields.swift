@@ -190,6 +190,9 @@ struct EventFields {
         _ limits: ProtocolLimits
     ) throws(APIError) -> ChannelName {
         guard value.kind == .string else { throw .badRequest("A channel must be a string") }
+        guard !value.hasLoneSurrogate else {
+            throw .badRequest("Invalid channel name: it contains half a surrogate pair")
+        }
         do throws(ChannelNameError) {
             // Slow path: few clients escape a character that the grammar allows.
             guard !value.hasEscapes else {
@@ -218,6 +221,9 @@ struct EventFields {
 
     private func idempotencyKey(in text: Span<UInt8>) throws(APIError) -> IdempotencyKey? {
         guard let key else { return nil }
+        guard !key.hasLoneSurrogate else {
+            throw .badRequest("idempotency_key must not contain half a surrogate pair")
+        }
         guard key.kind == .string, let valid = IdempotencyKey(key.string(in: text)) else {
             throw .invalidIdempotencyKey
         }

@@ -9,6 +9,7 @@ enum EventName {
         limits: ProtocolLimits
     ) throws(EventNameError) {
         guard name.decodedLength > 0 else { throw .empty }
+        guard !name.hasLoneSurrogate else { throw .loneSurrogate }
         // The fast path: a name has at most as many characters as bytes.
         guard name.decodedLength > limits.eventNameLengthMax else { return }
         let length = name.decoded(in: text).count { $0 & 0xC0 != 0x80 }
@@ -37,6 +38,8 @@ enum EventName {
 public enum EventNameError: Error, Equatable, Sendable {
     /// The name is empty.
     case empty
+    /// The name has an escape that is half of a surrogate pair.
+    case loneSurrogate
     /// The name has more than `lengthMax` characters.
     case tooLong(length: Int, lengthMax: Int)
 }
@@ -46,6 +49,7 @@ extension EventNameError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .empty: "it is empty"
+        case .loneSurrogate: "it contains half a surrogate pair"
         case .tooLong(let length, let lengthMax):
             "it has \(length) characters, at most \(lengthMax) are allowed"
         }

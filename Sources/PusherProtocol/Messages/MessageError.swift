@@ -8,6 +8,8 @@ public enum MessageError: Error, Equatable, Sendable {
     case missing(String)
     /// A member is not a string.
     case notAString(String)
+    /// A member that must be text has an escape that is half of a surrogate pair.
+    case loneSurrogate(String)
     /// A channel event whose name does not begin with `client-`.
     case notPrefixed
     /// The name of a client event is invalid.
@@ -21,6 +23,11 @@ public enum MessageError: Error, Equatable, Sendable {
 }
 
 extension MessageError {
+    /// Checks that a value can be compared or used as a name.
+    static func requireText(_ value: JSONValue, _ name: StaticString) throws(MessageError) {
+        guard !value.hasLoneSurrogate else { throw .loneSurrogate(name.description) }
+    }
+
     /// The exceeded limit, if the error is one.
     public var limit: Limit? {
         if case .dataTooLong = self { .eventDataLength } else { nil }
@@ -35,6 +42,8 @@ extension MessageError: CustomStringConvertible {
         case .notAnObject: "Invalid message: a JSON object is expected, and one as its data"
         case .missing(let member): "Invalid message: '\(member)' is missing"
         case .notAString(let member): "Invalid message: '\(member)' must be a string"
+        case .loneSurrogate(let member):
+            "Invalid message: '\(member)' must not contain half a surrogate pair"
         case .notPrefixed:
             "Client event rejected - client events must be prefixed by 'client-'"
         case .eventName(let error): "Client event rejected - invalid event name: \(error)"

@@ -26,6 +26,7 @@ import Testing
             (#" { "user_info" : [1, 2.50] , "user_id" : "u-1" } "#, "u-1", "[1, 2.50]"),
             (#"{"user_id":"u-1","user_info":null}"#, "u-1", nil),
             (#"{"user_id":"\u017b\u00f3\u0142\u0107","user_info":"\u017b"}"#, "Żółć", #""\u017b""#),
+            (#"{"user_id":"u","user_info":"\ud83d"}"#, "u", #""\ud83d""#),
             // More digits than a floating-point number holds.
             (#"{"user_id":9007199254740993123}"#, "9007199254740993123", nil),
             (#"{"user_id":-7,"other":{}}"#, "-7", nil),
@@ -44,6 +45,7 @@ import Testing
             (#"{"user_id":["u"]}"#, .invalidID), (#"{"user_id":1.5}"#, .invalidID),
             (#"{"user_id":1e3}"#, .invalidID), ("", .malformed(.unexpectedEnd)),
             (#""u-1""#, .malformed(.unexpectedByte(0x22, at: 0))),
+            (#"{"user_id":"u\ud83d"}"#, .loneSurrogate),
             (#"{"user_id":"u"}x"#, .malformed(.unexpectedByte(0x78, at: 15))),
         ]
     )

@@ -36,6 +36,8 @@ import Testing
         (#"{"id":"a b"}"#, .invalidID(lengthMax: 128)),
         (#"{"id":"u","watchlist":"a"}"#, .invalidWatchlist),
         (#"{"id":"u","watchlist":[1]}"#, .invalidWatchlist),
+        (#"{"id":"\ud83d"}"#, .invalidID(lengthMax: 128)),
+        (#"{"id":"u","watchlist":["\ud83d"]}"#, .invalidWatchlist),
     ])
     func invalidUserDataIsRefused(text: String, expected: UserDataError) {
         #expect(throws: expected) { try user(text) }

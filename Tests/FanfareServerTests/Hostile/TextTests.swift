@@ -9,7 +9,10 @@ extension HostileTests {
         }
 
         private static let surrogates: [HostileFrames] = [
-            HostileFrames(subscribe(#"\ud800"#), .error("half a surrogate pair at byte 47")),
+            HostileFrames(
+                subscribe(#"\ud800"#),
+                .error("'channel' must not contain half a surrogate pair")
+            ),
             HostileFrames(subscribe(#"\udc00"#), .error("half a surrogate pair")),
             HostileFrames(subscribe(#"\ud800\ud800"#), .error("half a surrogate pair")),
             HostileFrames(subscribe(#"\udc00\ud800"#), .error("half a surrogate pair")),
@@ -17,10 +20,30 @@ extension HostileTests {
             HostileFrames(subscribe(#"\ud800\u"#), .error("malformed escape")),
             HostileFrames(#"{"event":"client-\ud83d","channel":"private-a"}"#, .error("surrogate")),
             HostileFrames(
-                #"{"event":"x","data":"\uDFFF"}"#,
-                .error("half a surrogate pair at byte 21")
+                #"{"event":"\uDFFF"}"#,
+                .error("'event' must not contain half a surrogate pair")
             ),
-            HostileFrames(#"{"event":"x","\ud800":1}"#, .error("half a surrogate pair")),
+            HostileFrames(
+                #"{"event":"client-e","channel":"private-\ud83d"}"#,
+                .error("half a surrogate pair")
+            ),
+            HostileFrames(
+                #"{"event":"client-e","channel":"private-a","key":"\ud83d"}"#,
+                .error("half a surrogate pair")
+            ),
+            HostileFrames(
+                #"{"event":"pusher:signin","data":{"auth":"a","user_data":"\ud83d"}}"#,
+                .error("half a surrogate pair")
+            ),
+            HostileFrames(
+                #"{"event":"pusher:subscribe","data":"{\"channel\":\"\ud83d\"}"}"#,
+                .error("half a surrogate pair")
+            ),
+            // Nothing is compared with the data of an unknown event, or with an unknown member.
+            HostileFrames(
+                #"{"event":"x","data":"\uDFFF","\ud800":1}"#,
+                .error("Unsupported event received on socket: 'x'")
+            ),
             HostileFrames(
                 "a surrogate as bytes",
                 Frames.frame(1, [0x22, 0xED, 0xA0, 0x80, 0x22]),
@@ -82,10 +105,18 @@ extension HostileTests {
         private static let bodies: [HostileRequest] = [
             (
                 #"{"name":"e","channel":"\ud800","data":"1"}"#, 400,
-                "half a surrogate pair at byte 23"
+                "Invalid channel name: it contains half a surrogate pair"
             ),
             (#"{"name":"\udc00","channel":"a","data":"1"}"#, 400, "half a surrogate pair"),
-            (#"{"name":"e","channel":"a","data":"\ud83d"}"#, 400, "half a surrogate pair"),
+            (
+                #"{"name":"e","channel":"a","data":"1","idempotency_key":"\ud83d"}"#, 400,
+                "half a surrogate pair"
+            ),
+            (
+                #"{"name":"e","channel":"a","data":"1","socket_id":"1.\ud83d"}"#, 400,
+                "Invalid socket_id"
+            ),
+            (#"{"name":"e","channel":"a","data":"\ud83d","\ude00":1}"#, 200, "{}"),
             (
                 #"{"name":"e","channel":"a\u0000","data":"1"}"#, 400,
                 #"Invalid channel name: "a\u0000""#
@@ -127,7 +158,8 @@ extension HostileTests {
                 let (client, _) = try await broker.connected()
                 try await client.subscribe(to: "texts")
                 for data in [
-                    #"\u0000"#, #"\ud83d\ude00"#, #"\"}\r\n\r\n"#, #"\\ud800"#, "\u{2028}",
+                    #"\u0000"#, #"\ud83d\ude00"#, #"\ud83d"#, #"\ude00"#, #"{\"t\":\"\\uD83D\"}"#,
+                    #"\"}\r\n\r\n"#, #"\\ud800"#, "\u{2028}",
                 ] {
                     let answer = try await broker.trigger("e", data, on: "texts")
                     #expect(answer.status == 200)

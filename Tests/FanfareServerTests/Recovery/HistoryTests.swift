@@ -98,6 +98,22 @@ private struct Described: Decodable {
         }
     }
 
+    @Test("Escapes are kept as published, in batches too, and in the cache")
+    func escapes() async throws {
+        try await TestBroker.run { broker in
+            _ = try await position(broker, "cache-a")
+            for data in [#"\ud83d"#, #"{\"t\":\"\\ude00\"}"#] {
+                let body = #"{"batch":[{"name":"e","channel":"cache-a","data":"\#(data)"}]}"#
+                let request = SignedRequest(path: "/apps/1/batch_events", body: body)
+                #expect(try await Wire(port: broker.port).ask(request).status == 200)
+                let history = try await ask(broker, "cache-a/history")
+                #expect(history.body.contains(#""data":"\#(data)"}"#), "\(history.body)")
+                let cached = try await ask(broker, "cache-a", [("info", "cache")])
+                #expect(cached.body.contains(#""data":"\#(data)""#), "\(cached.body)")
+            }
+        }
+    }
+
     @Test("Times are those of the calendar, the same in each answer")
     func times() async throws {
         try await TestBroker.run { broker in

@@ -147,9 +147,13 @@ enum NaiveJSON: Equatable {
             if let scalar = simple[letter] { return scalar }
             guard letter == "u", let unit = codeUnit() else { return nil }
             guard 0xD800...0xDFFF ~= unit else { return Unicode.Scalar(unit) }
+            let next = rest
             guard unit < 0xDC00, take("\\"), take("u"), let low = codeUnit(),
                 0xDC00...0xDFFF ~= low
-            else { return nil }
+            else {
+                rest = next
+                return "\u{FFFD}"
+            }
             return Unicode.Scalar(0x1_0000 + (unit - 0xD800) * 0x400 + (low - 0xDC00))
         }
 

@@ -62,9 +62,8 @@ import TestRandom
         ("\"\\x41\"", .malformedEscape(at: 1)), ("\"\\'\"", .malformedEscape(at: 1)),
         ("\"\\U0041\"", .malformedEscape(at: 1)), ("\"\\u00g0\"", .malformedEscape(at: 1)),
         ("\"\\u 041\"", .malformedEscape(at: 1)),
-        ("\"\\ud800\"", .loneSurrogate(at: 1)), ("\"\\udc00\"", .loneSurrogate(at: 1)),
-        ("\"\\ud800\\ud800\"", .loneSurrogate(at: 1)), ("\"\\ud800x\"", .loneSurrogate(at: 1)),
-        ("\"\\ud800\\n\"", .loneSurrogate(at: 1)), ("\"\\udc00\\ud800\"", .loneSurrogate(at: 1)),
+        ("\"\\ud800\\u\"", .malformedEscape(at: 7)), ("\"\\ud800\\x\"", .malformedEscape(at: 7)),
+        ("\"\\ud800\\ud80", .unexpectedEnd), ("\"\\ud800", .unexpectedEnd),
         ("\u{FEFF}1", .unexpectedByte(0xEF, at: 0)),
         ("\u{A0}1", .unexpectedByte(0xC2, at: 0)),
         ("/**/1", .unexpectedByte(UInt8(ascii: "/"), at: 0)),
@@ -75,6 +74,24 @@ import TestRandom
     @Test(arguments: refused)
     func refuses(literal: String, error: JSONError) {
         #expect(throws: error) { try JSONScanner.scan(bytes(literal).span) }
+    }
+
+    @Test(
+        "Accepts half a surrogate pair, RFC 8259 §8.2, and decodes it as U+FFFD",
+        arguments: [
+            (#""\ud800""#, "\u{FFFD}"), (#""\udc00""#, "\u{FFFD}"),
+            (#""\ud800\ud800""#, "\u{FFFD}\u{FFFD}"), (#""\ud800x""#, "\u{FFFD}x"),
+            (#""\ud800\n""#, "\u{FFFD}\n"), (#""\udc00\ud800""#, "\u{FFFD}\u{FFFD}"),
+            (#""\ud83d\ud83d\ude00\ude00""#, "\u{FFFD}😀\u{FFFD}"),
+            (#""\uD83D\\ude00""#, "\u{FFFD}\\ude00"), (#""a\\ud83d\uDE00""#, "a\\ud83d\u{FFFD}"),
+        ]
+    )
+    func acceptsLoneSurrogates(literal: String, decoded: String) throws {
+        let text = bytes(literal)
+        let value = try JSONScanner.scan(text.span)
+        #expect(value.token(in: text.span) == text)
+        #expect(value.string(in: text.span) == decoded)
+        #expect(value.decodedLength == decoded.utf8.count)
     }
 
     @Test(

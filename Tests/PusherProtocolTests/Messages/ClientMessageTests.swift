@@ -101,6 +101,17 @@ import Testing
         (#"{"event":"typing","channel":"private-x"}"#, .notPrefixed),
         (#"{"event":"client-x"}"#, .missing("channel")),
         (#"{"event":"client-x","channel":1}"#, .notAString("channel")),
+        (#"{"event":"client-\ud83d","channel":"a"}"#, .loneSurrogate("event")),
+        (#"{"event":"client-x","channel":"\ud83d"}"#, .loneSurrogate("channel")),
+        (#"{"event":"client-x","channel":"a","key":"\ude00"}"#, .loneSurrogate("key")),
+        (
+            #"{"event":"pusher:subscribe","data":{"channel":"x","channel_data":"\ud83d"}}"#,
+            .loneSurrogate("channel_data")
+        ),
+        (
+            #"{"event":"pusher:subscribe","data":"{\"channel\":\"\ud83d\"}"}"#,
+            .loneSurrogate("data")
+        ),
     ]
 
     @Test(arguments: refusals)
