@@ -4,6 +4,8 @@
     import Foundation
 #endif
 
+import PusherProtocol
+
 /// An attribute of a channel that a query can request.
 public enum ChannelAttribute: String, CaseIterable, Hashable, Sendable {
     /// The number of users on a presence channel.
@@ -104,6 +106,12 @@ struct APIListResponse: Decodable {
         do {
             return try JSONDecoder().decode(type, from: Data(body))
         } catch {
+            // An event of a history may be text that was cut inside an emoji.
+            if let repaired = JSONEscapes.repaired(body),
+                let value = try? JSONDecoder().decode(type, from: Data(repaired))
+            {
+                return value
+            }
             let beginning = String(decoding: body.prefix(120), as: UTF8.self)
             throw .unexpectedAnswer("status 200 with the content \(beginning.debugDescription)")
         }

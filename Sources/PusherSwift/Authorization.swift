@@ -155,7 +155,9 @@ final class Authorization: @unchecked Sendable {
         guard response.statusCode == 200 || response.statusCode == 201 else {
             throw AuthorizationFailure.refused(status: response.statusCode, body: body)
         }
-        guard let content = try? JSONDecoder().decode(Response.self, from: Data(body.utf8)) else {
+        guard
+            let content = try? JSONDecoder().decode(Response.self, repairing: Data(body.utf8))
+        else {
             throw AuthorizationFailure.malformed(
                 "the response for \(channel) is not a JSON object with \"auth\""
             )

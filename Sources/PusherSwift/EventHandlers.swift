@@ -1,4 +1,5 @@
 import Foundation
+import PusherProtocol
 
 /// A callback bound to an event.
 public struct EventHandler {
@@ -134,6 +135,16 @@ final class EventHandlers: @unchecked Sendable {
     }
 }
 
+extension JSONSerialization {
+    /// Parses JSON text, with U+FFFD for half of a surrogate pair, which `JSONSerialization` refuses.
+    static func value(of json: String, options: ReadingOptions = []) -> Any? {
+        if let value = try? jsonObject(with: Data(json.utf8), options: options) { return value }
+        return JSONEscapes.repaired(Array(json.utf8)).flatMap {
+            try? jsonObject(with: Data($0), options: options)
+        }
+    }
+}
+
 /// The payloads for callbacks of `bind(eventName:callback:)` and `bind(_:)`.
 struct LegacyPayload {
     /// Whether to parse the data as JSON.
@@ -146,7 +157,7 @@ struct LegacyPayload {
     func value(of data: String?) -> Any? {
         guard let data, attemptsJSON else { return data }
         // Only objects and arrays, no fragments.
-        return (try? JSONSerialization.jsonObject(with: Data(data.utf8), options: [])) ?? data
+        return JSONSerialization.value(of: data) ?? data
     }
 
     /// Returns the members of an event for a global callback, with the data as text.

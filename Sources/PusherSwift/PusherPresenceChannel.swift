@@ -131,10 +131,7 @@ public class PusherPresenceChannelMember: NSObject {
         userId = member.id
         infoText = member.info
         userInfo = member.info.flatMap {
-            try? JSONSerialization.jsonObject(
-                with: Data($0.utf8),
-                options: .fragmentsAllowed
-            )
+            JSONSerialization.value(of: $0, options: .fragmentsAllowed)
         }
     }
 }

@@ -20,6 +20,11 @@ import Testing
         #expect(try fields.integer("id") as Int64 == 7)
     }
 
+    @Test func readsTextThatWasCutInsideAnEmoji() throws {
+        let fields = try fields(#"{"name":"Ada \ud83d","id":7}"#, "application/json")
+        #expect(try fields.text("name", limit: 10) == "Ada \u{FFFD}")
+    }
+
     @Test(arguments: ["", "[]", "{", #"{"id": 1.5}"#, #"{"id": null}"#, #"{"a": {}}"#])
     func refusesOtherJSON(body: String) {
         #expect(throws: RequestError.notJSON) { try self.fields(body, "application/json") }

@@ -55,6 +55,19 @@ import Testing
 
     // MARK: With a broker
 
+    @Test("Text that was cut inside an emoji comes with U+FFFD")
+    func loneSurrogates() async throws {
+        try await Self.withBroker { api in
+            _ = try await api.history(of: "a")
+            try await api.trigger("e", on: "a", text: #"{"t":"\ud83d"}"#)
+            #expect(try await api.history(of: "a").messages.map(\.data) == [#"{"t":"\ud83d"}"#])
+        }
+        let page =
+            #"{"position":null,"messages":[{"serial":1,"time":0,"event":"e","data":"\ud83d"}]}"#
+        let history = try await Self.api(RecordingTransport(200, page)).history(of: "a")
+        #expect(history.messages.map(\.data) == ["\u{FFFD}"])
+    }
+
     private static func withBroker(_ body: (BrokerAPI) async throws -> Void) async throws {
         let broker = try await TestBroker.start()
         let api = try BrokerAPI(

@@ -216,6 +216,28 @@ private struct World {
         await world.stop(ann, bob, backends: backends)
     }
 
+    @Test("Pieces of text that were cut inside an emoji reach the others, and join")
+    func cutText() async throws {
+        let world = try await World()
+        let backends = try ["ann", "bob"].map { try SigningBackend(user: $0) }
+        let (ann, bob) = (world.client(of: backends[0]), world.client(of: backends[1]))
+        let heard = bob.channel("private-a")
+        var events = heard.subscription().deliveries("client-e").makeAsyncIterator()
+        bob.connect()
+        try await heard.waitUntilSubscribed()
+        let channel = ann.subscribe("private-a")
+        ann.connect()
+        for json in [#""\ud83d""#, #""\ude00""#] { try channel.trigger("client-e", json: json) }
+        let units = [try await events.event()?.codeUnits(), try await events.event()?.codeUnits()]
+        #expect(units == [[0xD83D], [0xDE00]])
+        #expect(String(decoding: units.flatMap { $0 ?? [] }, as: UTF16.self) == "😀")
+        try channel.trigger("client-e", json: #"{"t":"\ud83d"}"#)
+        let event = try await events.event()
+        #expect(event?.data == #"{"t":"\ud83d"}"#)
+        #expect(try event?.decode([String: String].self) == ["t": "\u{FFFD}"])
+        await world.stop(ann, bob, backends: backends)
+    }
+
     @Test("A signed-in user receives events and the watchlist")
     func users() async throws {
         let world = try await World()

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import FanfareClient
 @testable import PusherSwift
 
 @Suite("PusherSwift: payloads of the older API") struct LegacyPayloadTests {
@@ -16,6 +17,15 @@ import Testing
         #expect(object["list"] as? [Int] == [1])
         #expect(object["gone"] as? String == nil)
         #expect(payload.value(of: #"[{"id":1}]"#) as? [NSDictionary] == [["id": 1]])
+    }
+
+    @Test func hasReplacementCharactersForTextThatWasCutInsideAnEmoji() throws {
+        let object = try #require(payload.value(of: #"{"a":"\ud83d!"}"#) as? [String: AnyObject])
+        #expect(object["a"] as? String == "\u{FFFD}!")
+        let member = PusherPresenceChannelMember(
+            PresenceMember(id: "u", info: #"{"name":"\ud83d"}"#)
+        )
+        #expect((member.userInfo as? [String: String]) == ["name": "\u{FFFD}"])
     }
 
     @Test func isTextUnlessAnObjectOrArray() {

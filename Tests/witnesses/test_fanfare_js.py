@@ -193,6 +193,24 @@ def test_client_events_work_on_private_channels_too(clients):
     await_true(lambda: bob.heard == [["client-note", [1], None]], "the event")
 
 
+def test_text_that_was_cut_inside_an_emoji_arrives_and_joins(clients, publisher):
+    ann, bob, _ = clients
+    ann.room("private-notes")
+    bob.room("private-notes", "client-token", "token")
+    for token in (r"'\ud83d'", r"'\ude00'", r"{ text: '\ud83d' }", r"{ text: '\ude00' }"):
+        ann.run(f"fanfare.subscribe('private-notes').trigger('client-token', {token})")
+    for token in ("\ud83d", "\ude00"):
+        publisher.trigger("private-notes", "token", token)
+    text = """["client-token", "token"].map((name) =>
+        heard.filter(([event]) => event === name).map(([, data]) => data.text ?? data).join("")).join(" ")"""
+    await_true(
+        lambda: bob.run(f"return {text} === '😀😀 😀'"),
+        "three emoji",
+        told=lambda: bob.run(f"return escape({text})"),
+    )
+    assert ann.errors == []
+
+
 def test_what_cannot_be_sent_says_so(clients):
     ann = clients[0]
     ann.room("news")

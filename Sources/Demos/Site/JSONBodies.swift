@@ -1,6 +1,7 @@
 import Foundation
 package import HTTP1
 package import HTTPServer
+import PusherProtocol
 
 extension Response {
     /// Returns a response with status 200 and a value as JSON with sorted keys.
@@ -24,7 +25,7 @@ extension HTTPRequest {
     /// Decodes the body as JSON; throws ``RequestError/unreadable(_:)`` with the path of the error.
     package func decode<Value: Decodable>(_ type: Value.Type) throws(RequestError) -> Value {
         do {
-            return try JSONDecoder().decode(type, from: Data(body))
+            return try JSONDecoder().decode(type, from: Data(JSONEscapes.repaired(body) ?? body))
         } catch let error as DecodingError {
             throw .unreadable(error.pathAndReason)
         } catch {

@@ -1,6 +1,7 @@
 import Foundation
 import HTTP1
 package import HTTPServer
+import PusherProtocol
 
 /// The fields of a request's body, which is a form or a JSON object.
 package struct RequestFields: Equatable {
@@ -51,8 +52,9 @@ package struct RequestFields: Equatable {
 
     private static func readObject(_ body: [UInt8]) throws(RequestError) -> [String: String] {
         do {
-            return try JSONDecoder().decode([String: Scalar].self, from: Data(body))
-                .mapValues(\.text)
+            // A field may be text that was cut inside an emoji.
+            let body = Data(JSONEscapes.repaired(body) ?? body)
+            return try JSONDecoder().decode([String: Scalar].self, from: body).mapValues(\.text)
         } catch {
             throw .notJSON
         }

@@ -17,6 +17,7 @@ extension ChannelEvent {
                 data: event.data,
                 userID: event.userID
             )
+            dataToken = event.dataToken
         case .subscriptionSucceeded(let channel, let data):
             self.init(name: "pusher:subscription_succeeded", channel: channel, data: data)
         case .subscriptionError(let channel, let type, let message, let status):

@@ -94,7 +94,7 @@ enum AuthorizationResponse {
         _ body: [UInt8]
     ) throws(AuthorizationFailure) -> Value {
         do {
-            return try JSONDecoder().decode(type, from: Data(body))
+            return try JSONDecoder().decode(type, repairing: Data(body))
         } catch DecodingError.typeMismatch(_, let context) where !context.codingPath.isEmpty {
             let member = context.codingPath.map(\.stringValue).joined(separator: ".")
             throw .malformed(

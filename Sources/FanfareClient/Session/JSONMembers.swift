@@ -9,7 +9,8 @@ struct JSONMembers {
     /// Parses an object; `nil` for anything else.
     init?(_ json: String) { self.init(Array(json.utf8)) }
 
-    private init?(_ json: [UInt8]) {
+    /// Parses an object as UTF-8; `nil` for anything else.
+    init?(_ json: [UInt8]) {
         text = json
         do {
             var scanner = JSONScanner()
@@ -36,6 +37,11 @@ struct JSONMembers {
         values[name].flatMap {
             $0.kind == .null ? nil : String(decoding: $0.token(in: text.span), as: UTF8.self)
         }
+    }
+
+    /// Returns a member that is a string, as UTF-16.
+    func codeUnits(_ name: String) -> [UInt16]? {
+        values[name].flatMap { $0.kind == .string ? $0.codeUnits(in: text.span) : nil }
     }
 
     /// Returns a member that is an ID: a string, or the digits of a number.

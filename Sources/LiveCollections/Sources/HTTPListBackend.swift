@@ -78,7 +78,7 @@ struct HTTPListBackend<Row: LiveRow & Codable>: Sendable where Row.ID: Sendable 
         _ answer: ListAnswer
     ) throws -> Value {
         do {
-            return try JSONDecoder().decode(type, from: answer.content)
+            return try JSONDecoder().decode(type, repairing: answer.content)
         } catch {
             let reason = "it is not \(expected): \(reason(of: error))"
             throw BackendFailure(status: answer.status, reason: reason)
@@ -91,7 +91,7 @@ struct HTTPListBackend<Row: LiveRow & Codable>: Sendable where Row.ID: Sendable 
         switch answer.status {
         case 200..<300: return answer
         case let status where BackendFailure.isRefusal(status):
-            let refusal = try? JSONDecoder().decode(Refusal.self, from: answer.content)
+            let refusal = try? JSONDecoder().decode(Refusal.self, repairing: answer.content)
             let text = String(decoding: answer.content.prefix(200), as: UTF8.self)
             throw refusal.map { LiveListError.refused(reason: $0.error) }
                 ?? .badAnswer(status: answer.status, text: text)

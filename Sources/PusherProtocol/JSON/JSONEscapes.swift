@@ -1,7 +1,7 @@
 import Primitives
 
 /// The escapes of a JSON string (RFC 8259 §7).
-enum JSONEscapes {
+package enum JSONEscapes {
     /// U+FFFD, the value of an escape that is half of a surrogate pair.
     static let replacement: UInt32 = 0xFFFD
 
@@ -10,8 +10,13 @@ enum JSONEscapes {
     /// - Parameters:
     ///   - content: The text between the quotes.
     ///   - length: The length of the result, in bytes.
+    ///   - keepsLoneSurrogates: Whether half of a surrogate pair stays an escape, which is longer than U+FFFD.
     /// - Returns: The value as UTF-8.
-    static func decode(_ content: Span<UInt8>, length: Int) -> [UInt8] {
+    static func decode(
+        _ content: Span<UInt8>,
+        length: Int,
+        keepsLoneSurrogates: Bool = false
+    ) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(length)
         var index = 0
@@ -35,11 +40,74 @@ enum JSONEscapes {
             } else if unit & 0xFC00 == 0xD800, let low = lowSurrogate(content, at: index) {
                 append(0x1_0000 + (unit & 0x3FF) << 10 + low & 0x3FF, to: &bytes)
                 index += 6
+            } else if keepsLoneSurrogates {
+                bytes.append(content.extracting(index - 6..<index))
             } else {
                 append(replacement, to: &bytes)
             }
         }
         return bytes
+    }
+
+    /// Decodes a string that the scanner has validated into UTF-16, which can represent half of a surrogate pair.
+    ///
+    /// - Parameter content: The text between the quotes.
+    /// - Returns: The code units.
+    static func codeUnits(_ content: Span<UInt8>) -> [UInt16] {
+        var units: [UInt16] = []
+        var start = 0
+        while start < content.count {
+            let end = loneSurrogate(in: content, from: start)
+            let whole = decode(content.extracting(start..<(end ?? content.count)), length: 0)
+            units += String(decoding: whole, as: UTF8.self).utf16
+            guard let end else { break }
+            units.append(hex(content, at: end + 2))
+            start = end + 6
+        }
+        return units
+    }
+
+    /// Replaces each escape that is half of a surrogate pair by that of U+FFFD, for decoders that refuse it.
+    ///
+    /// - Parameter json: JSON text.
+    /// - Returns: The text, or `nil` if it has no such escape.
+    package static func repaired(_ json: [UInt8]) -> [UInt8]? {
+        guard var index = loneSurrogate(in: json.span, from: 0) else { return nil }
+        var repaired = json
+        while true {
+            repaired.replaceSubrange(index + 2..<index + 6, with: "fffd".utf8)
+            guard let next = loneSurrogate(in: json.span, from: index + 6) else { return repaired }
+            index = next
+        }
+    }
+
+    /// Finds the first escape from `start` on that is half of a surrogate pair.
+    ///
+    /// - Parameters:
+    ///   - text: JSON text, or a part of it.
+    ///   - start: The offset to begin at, not inside an escape.
+    /// - Returns: The offset of its backslash, or `nil`.
+    static func loneSurrogate(in text: Span<UInt8>, from start: Int) -> Int? {
+        var index = start
+        while index + 5 < text.count {
+            guard text[index] == UInt8(ascii: "\\") else {
+                index += 1
+                continue
+            }
+            guard text[index + 1] == UInt8(ascii: "u") else {
+                index += 2
+                continue
+            }
+            let unit = hex(text, at: index + 2)
+            if unit & 0xF800 != 0xD800 {
+                index += 6
+            } else if unit & 0xFC00 == 0xD800, lowSurrogate(text, at: index + 6) != nil {
+                index += 12
+            } else {
+                return index
+            }
+        }
+        return nil
     }
 
     /// The length of a scalar in UTF-8, in bytes.

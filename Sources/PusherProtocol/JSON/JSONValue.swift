@@ -57,6 +57,24 @@ public struct JSONValue: Equatable, Sendable {
         return text.extracting(content).string()
     }
 
+    /// Returns the value of a string as UTF-16 code units, with half of a surrogate pair as it is; of another value,
+    /// its text.
+    public func codeUnits(in text: Span<UInt8>) -> [UInt16] {
+        guard hasLoneSurrogate else { return Array(string(in: text).utf16) }
+        return JSONEscapes.codeUnits(text.extracting(content))
+    }
+
+    /// Returns the value of a string that holds JSON text; half of a surrogate pair stays an escape, which means the
+    /// same there.
+    public func decodedJSON(in text: Span<UInt8>) -> [UInt8] {
+        guard hasLoneSurrogate else { return decoded(in: text) }
+        return JSONEscapes.decode(
+            text.extracting(content),
+            length: range.count,
+            keepsLoneSurrogates: true
+        )
+    }
+
     /// Whether this is a string whose value is `literal`.
     public func equals(_ literal: StaticString, in text: Span<UInt8>) -> Bool {
         guard kind == .string, decodedLength == literal.utf8CodeUnitCount else { return false }

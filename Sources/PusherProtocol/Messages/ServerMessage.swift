@@ -214,7 +214,11 @@ public struct ReceivedEvent: Equatable, Sendable {
     /// The channel; `nil` for an event of the connection.
     public var channel: String?
     /// The data: the published string, or the JSON text of a value that is not a string.
+    ///
+    /// It has U+FFFD for half of a surrogate pair.
     public var data: String?
+    /// The data as a JSON string, including quotes, if it has half of a surrogate pair, which `data` cannot represent.
+    public var dataToken: [UInt8]?
     /// The member of a presence channel that sent a client event.
     public var userID: String?
     /// The number of the message in the channel's stream; `nil` if it is not part of one.
@@ -241,7 +245,11 @@ public struct ReceivedEvent: Equatable, Sendable {
         for (name, value) in [("channel", channel), ("data", data), ("user_id", userID)] {
             guard let value else { continue }
             json.name(name)
-            json.string(value)
+            if name == "data", let dataToken {
+                json.verbatim(dataToken)
+            } else {
+                json.string(value)
+            }
         }
         guard let serial else { return }
         json.name("serial")

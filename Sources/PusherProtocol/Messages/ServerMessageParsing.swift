@@ -13,13 +13,16 @@ extension ServerMessage {
         func string(_ value: JSONValue?) -> String? {
             value.flatMap { $0.kind == .null ? nil : $0.string(in: text) }
         }
-        let event = ReceivedEvent(
+        var event = ReceivedEvent(
             name: name.string(in: text),
             channel: string(members.channel),
             data: string(members.data),
             userID: string(members.userID),
             serial: members.serial(in: text)
         )
+        if let data = members.data, data.hasLoneSurrogate {
+            event.dataToken = data.token(in: text)
+        }
         guard event.name.utf8.starts(with: "pusher".utf8) else { return .event(event) }
         if event.name == "pusher_internal:position", let channel = event.channel {
             return .position(channel: channel, serial: event.serial, key: string(members.key))

@@ -19,6 +19,9 @@ enum JSONFuzzing {
             var writer = JSONWriter()
             write(naive, to: &writer)
             try expectEqual(NaiveJSON(writer.bytes, depthMax: depthMax), naive, "written and read")
+            guard let repaired = JSONEscapes.repaired(text) else { return }
+            try expectEqual(NaiveJSON(repaired, depthMax: depthMax), naive, "repaired and read")
+            try expect(JSONEscapes.repaired(repaired) == nil, "half a surrogate pair is left")
         }
     }
 
@@ -27,7 +30,10 @@ enum JSONFuzzing {
         let decoded = value.decoded(in: text.span)
         try expectEqual(decoded.count, value.decodedLength, "the length of \(value)")
         switch value.kind {
-        case .string: return .string(decoded)
+        case .string:
+            let units = String(decoding: value.codeUnits(in: text.span), as: UTF16.self)
+            try expectEqual(Array(units.utf8), decoded, "the code units of \(value)")
+            return .string(decoded)
         case .number, .boolean, .null: return .word(String(decoding: decoded, as: UTF8.self))
         case .array, .object: break
         }

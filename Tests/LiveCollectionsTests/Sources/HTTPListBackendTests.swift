@@ -78,6 +78,13 @@ import Testing
         #expect(exchange.requests.map(\.method) == ["GET", "GET"])
     }
 
+    @Test("Rows with text that was cut inside an emoji are read")
+    func loneSurrogates() async throws {
+        let content = #"{"revision":6,"rows":[{"id":1,"name":"Ann \ud83d"}]}"#
+        let snapshot = try await Exchange((200, content)).backend().snapshot()
+        #expect(snapshot.rows == [Player(1, "Ann \u{FFFD}")])
+    }
+
     @Test("An error of the closure for the fields is no refusal")
     func failingFields() async throws {
         let exchange = Exchange()

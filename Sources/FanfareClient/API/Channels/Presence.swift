@@ -33,7 +33,7 @@ public struct PresenceMember: Sendable, Hashable, Identifiable {
         _ type: Value.Type = Value.self,
         with decoder: JSONDecoder = JSONDecoder()
     ) throws -> Value {
-        try decoder.decode(type, from: Data((info ?? "null").utf8))
+        try decoder.decode(type, repairing: Data((info ?? "null").utf8))
     }
 }
 

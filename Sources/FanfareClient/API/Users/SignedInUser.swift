@@ -28,6 +28,6 @@ public struct SignedInUser: Sendable, Hashable, Identifiable {
         _ type: Value.Type = Value.self,
         with decoder: JSONDecoder = JSONDecoder()
     ) throws -> Value {
-        try decoder.decode(type, from: Data(data.utf8))
+        try decoder.decode(type, repairing: Data(data.utf8))
     }
 }
