@@ -48,17 +48,7 @@ private struct Setting {
         options.backoff = Backoff(floor: .zero, window: .milliseconds(2), cap: .milliseconds(5))
         options.clientEventsPerSecond = nil
         options.decrypter = SealReader()
-        options.channelAuthorizer = ChannelAuthorizer { request, channel in
-            let member = channel.hasPrefix("presence-") ? #"{"user_id":"ann"}"# : nil
-            let auth = ChannelSignature.auth(
-                socketID: try #require(SocketID(request.socketID)),
-                channel: channel,
-                channelData: member,
-                key: "app-key",
-                secret: AppSecret("app-secret")
-            )
-            return ChannelAuthorization(auth: auth, channelData: member, sharedSecret: "key")
-        }
+        options.channelAuthorizer = ChannelAuthorizer { try Self.authorization(of: $0, for: $1) }
         options.userAuthenticator = UserAuthenticator { socketID in
             let userData = #"{"id":"ann"}"#
             let auth = UserSignature.auth(
@@ -72,6 +62,21 @@ private struct Setting {
         change(&options)
         let endpoint = Endpoint.plain(host: "127.0.0.1", port: port)
         return Fanfare(key: "app-key", endpoint: endpoint, options: options)
+    }
+
+    static func authorization(
+        of request: AuthorizationRequest,
+        for channel: String
+    ) throws -> ChannelAuthorization {
+        let member = channel.hasPrefix("presence-") ? #"{"user_id":"ann"}"# : nil
+        let auth = ChannelSignature.auth(
+            socketID: try #require(SocketID(request.socketID)),
+            channel: channel,
+            channelData: member,
+            key: "app-key",
+            secret: AppSecret("app-secret")
+        )
+        return ChannelAuthorization(auth: auth, channelData: member, sharedSecret: "key")
     }
 
     func publish(_ number: Int, on channel: String, except: String? = nil) async throws {
@@ -165,6 +170,41 @@ private struct SealReader: EventDecrypter {
         #expect(channel.position?.serial == UInt64(published))
         reading.cancel()
         #expect(try await reading.value == [])
+        await setting.stop(client)
+    }
+
+    @Test(
+        "What is published between two subscriptions arrives within the grace, with one signature",
+        arguments: [true, false]
+    )
+    func leftChannels(isWithinGrace: Bool) async throws {
+        let setting = try await Setting()
+        let requests = Seen<String>()
+        let client = setting.client(port: setting.port) { options in
+            options.channelAuthorizer = ChannelAuthorizer { request, channel in
+                requests.add(channel)
+                return try Setting.authorization(of: request, for: channel)
+            }
+            if !isWithinGrace { options.resubscribeGrace = .zero }
+        }
+        let channel = client.channel("private-room")
+        let (numbers, told) = (Seen<Int>(), Seen<Continuity>())
+        channel.bind(EventName<Int>("e")) { numbers.add($0) }
+        channel.onContinuity { told.add($0) }
+        channel.subscribe()
+        client.connect()
+        try await channel.waitUntilSubscribed()
+        for number in 1...10 { try await setting.publish(number, on: channel.name) }
+        await numbers.wait(for: 10)
+        channel.unsubscribe()
+        for number in 11...15 { try await setting.publish(number, on: channel.name) }
+        channel.subscribe()
+        try await channel.waitUntilSubscribed()
+        try await setting.publish(16, on: channel.name)
+        await numbers.wait(for: isWithinGrace ? 16 : 11)
+        #expect(numbers.all == (isWithinGrace ? Array(1...16) : Array(1...10) + [16]))
+        #expect(told.all == [.began, isWithinGrace ? .resumed(replayed: 5) : .began])
+        #expect(requests.all.count == (isWithinGrace ? 1 : 2))
         await setting.stop(client)
     }
 

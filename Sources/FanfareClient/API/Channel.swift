@@ -18,7 +18,8 @@ public struct Channel: Sendable {
 
     /// Subscribes now or when the client connects, and again on each later connection.
     ///
-    /// A new subscription begins at `position`, else at the stored position of ``ClientOptions/positions``, else at the
+    /// A new subscription begins at `position`, else where the last one ended less than
+    /// ``ClientOptions/resubscribeGrace`` ago, else at the stored position of ``ClientOptions/positions``, else at the
     /// present. The broker first sends the events after that position, or reports a gap. After a disconnect the client
     /// continues from the last event it received, whatever the first position was.
     ///
@@ -26,10 +27,16 @@ public struct Channel: Sendable {
     ///   - position: A position such as an earlier ``position``, or one from the app's backend; `nil` for the stored
     ///     position, if there is one.
     ///   - rewind: The earlier events to begin with if there is no position; the broker must allow it.
+    ///   - fresh: Whether a new subscription without `position` begins at the present, whatever is kept or stored.
     /// - Returns: The same channel.
     @discardableResult
-    public func subscribe(from position: ChannelPosition? = nil, rewind: Rewind? = nil) -> Channel {
-        client.subscribe(to: name, with: nil, from: ChannelTracking(origin: position, rewind))
+    public func subscribe(
+        from position: ChannelPosition? = nil,
+        rewind: Rewind? = nil,
+        fresh: Bool = false
+    ) -> Channel {
+        let origin = ChannelTracking(origin: position, rewind)
+        client.subscribe(to: name, with: nil, from: origin, fresh: fresh)
         return self
     }
 
@@ -51,22 +58,25 @@ public struct Channel: Sendable {
     /// Each change arrives as the event `pusher:subscription_count`.
     public var subscriptionCount: Int? { client.subscriptionCount(of: name) }
 
-    /// Ends the subscription of ``subscribe(from:rewind:)``; the client unsubscribes unless a lease is held.
+    /// Ends the subscription of ``subscribe(from:rewind:fresh:)``; the client unsubscribes unless a lease is held.
     ///
-    /// A lease is a ``ChannelSubscription``. The callbacks stay for the next subscription.
+    /// A lease is a ``ChannelSubscription``. The callbacks stay for the next subscription. Within
+    /// ``ClientOptions/resubscribeGrace`` it continues where this one ends.
     public func unsubscribe() { client.unsubscribe(from: name) }
 
     /// Subscribes for as long as the lease is held.
     ///
     /// - Parameters:
-    ///   - position: The position to begin at, as in ``subscribe(from:rewind:)``.
+    ///   - position: The position to begin at, as in ``subscribe(from:rewind:fresh:)``.
     ///   - rewind: The earlier events to begin with if there is no position; the broker must allow it.
+    ///   - fresh: Whether a new subscription without `position` begins at the present, whatever is kept or stored.
     /// - Returns: The lease; it ends when it is cancelled or released.
     public func subscription(
         from position: ChannelPosition? = nil,
-        rewind: Rewind? = nil
+        rewind: Rewind? = nil,
+        fresh: Bool = false
     ) -> ChannelSubscription {
-        ChannelSubscription(self, from: ChannelTracking(origin: position, rewind))
+        ChannelSubscription(self, from: ChannelTracking(origin: position, rewind), fresh: fresh)
     }
 
     /// Waits until the broker has confirmed the subscription.
@@ -88,7 +98,8 @@ public struct Channel: Sendable {
     /// A closure that is isolated to an actor, such as the main actor, runs on that actor and can use its state. Any
     /// other closure runs off the main actor, one call at a time.
     ///
-    /// The callback stays bound after a disconnect. A sequence of ``subscription(from:rewind:)`` also reports gaps.
+    /// The callback stays bound after a disconnect. A sequence of ``subscription(from:rewind:fresh:)`` also reports
+    /// gaps.
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all.

@@ -19,8 +19,8 @@ import Synchronization
 /// }
 /// ```
 ///
-/// All leases of a channel and ``Channel/subscribe(from:rewind:)`` share one subscription. The client unsubscribes when
-/// the last of them ends.
+/// All leases of a channel and ``Channel/subscribe(from:rewind:fresh:)`` share one subscription. The client unsubscribes
+/// when the last of them ends.
 public final class ChannelSubscription: Sendable {
     /// The channel.
     public let channel: Channel
@@ -30,10 +30,10 @@ public final class ChannelSubscription: Sendable {
     private let buffers = Mutex(EventBuffers<Delivery<ChannelEvent>>())
     private let followers = Mutex(EventBuffers<FollowedEvent>())
 
-    init(_ channel: Channel, from origin: ChannelTracking?) {
+    init(_ channel: Channel, from origin: ChannelTracking?, fresh: Bool) {
         self.channel = channel
         hasPosition = origin?.position != nil
-        channel.client.lease(channel.name, from: origin)
+        channel.client.lease(channel.name, from: origin, fresh: fresh)
     }
 
     deinit { cancel() }

@@ -66,8 +66,14 @@ public struct ClientOptions: Sendable {
     /// nothing.
     ///
     /// A channel begins at its stored position, also after it was unsubscribed. Without a store, positions last as long
-    /// as the subscription. Each client needs its own store.
+    /// as the subscription and ``resubscribeGrace``. Each client needs its own store.
     public var positions: (any PositionStore)?
+    /// How long the client keeps the position of a channel after it was unsubscribed; zero for not at all.
+    ///
+    /// A subscription within this time continues where the last one ended: the broker sends the events that were
+    /// published in between, or reports a gap. On the same connection it also uses the same signature. The client keeps
+    /// the last 256 unsubscribed channels.
+    public var resubscribeGrace: Duration = .seconds(30)
     /// The most client events that may wait, on all channels together; the client refuses more.
     public var clientEventQueueCountMax = 100
     /// The most bytes of names and data of the waiting client events; the client refuses more.

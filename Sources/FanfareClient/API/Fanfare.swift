@@ -51,6 +51,7 @@ public final class Fanfare: Sendable {
             authenticates: options.userAuthenticator != nil,
             decrypter: options.decrypter,
             membersMax: options.membersMax,
+            resubscribeGrace: options.resubscribeGrace,
             outbox: Outbox.Limits(
                 countMax: options.clientEventQueueCountMax,
                 bytesMax: options.clientEventQueueBytesMax,

@@ -61,6 +61,9 @@ struct ChannelTracking {
         return request
     }
 
+    /// Whether the subscription that it requests begins at the present.
+    var isAtPresent: Bool { position == nil && rewind == nil }
+
     /// Whether a replay is in progress.
     var isReplaying: Bool { replay != nil }
 

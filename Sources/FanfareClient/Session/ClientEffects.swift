@@ -88,6 +88,7 @@ extension Fanfare {
                 sequences.send(continuity, retaining: handling, posted: $0)
             }
             state.events.send(continuity, at: position, toFollowersOf: channel, handling)
+        case .forget(let channel): state.handled[channel] = nil
         case .presence(let channel, let change):
             state.rosters[channel].send(change.roster)
             let listeners = state.presence[channel]

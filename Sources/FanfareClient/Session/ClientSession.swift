@@ -29,6 +29,8 @@ struct ClientSession {
         var decrypter: (any EventDecrypter)?
         /// The most members of a channel, and the most watched users, to keep.
         var membersMax = 10_000
+        /// How long the position of a channel is kept after the app has unsubscribed from it.
+        var resubscribeGrace = Duration.seconds(30)
         var outbox = Outbox.Limits()
     }
 

@@ -79,11 +79,17 @@ final class PositionWriter: Sendable {
 extension Fanfare {
     /// The positions up to which the app has handled its channels' events, by channel; see ``Channel/position``.
     public var positions: [String: ChannelPosition] {
-        state.withLock { $0.handled.compactMapValues(\.position) }
+        state.withLock { state in
+            state.handled.filter { !state.session.subscriptions.hasLeft($0.key) }
+                .compactMapValues(\.position)
+        }
     }
 
     func position(of channel: String) -> ChannelPosition? {
-        state.withLock { $0.handled[channel]?.position }
+        state.withLock { state in
+            guard !state.session.subscriptions.hasLeft(channel) else { return nil }
+            return state.handled[channel]?.position
+        }
     }
 
     /// Reads the stored positions once; subscriptions wait for them.
@@ -114,10 +120,13 @@ extension Fanfare {
         return handling
     }
 
-    /// Removes the position of a channel that is no longer in use, unless the app stores it.
+    /// Removes the position of a channel that is no longer in use, unless the app stores it or may continue there.
     func forgetPosition(of channel: String, _ state: inout ClientState) {
-        let position = state.handled.removeValue(forKey: channel)?.position
-        guard positionWriter != nil, let position else { return }
-        state.session.storedPositions[channel] = position
+        if positionWriter != nil, let position = state.handled[channel]?.position {
+            state.session.storedPositions[channel] = position
+        }
+        // What the app is still handling precedes what it receives when it continues.
+        guard !state.session.subscriptions.hasLeft(channel) else { return }
+        state.handled[channel] = nil
     }
 }

@@ -37,6 +37,8 @@ enum SessionEffect: Equatable {
     ///
     /// The position is that at which the subscription begins; `nil` if it is unchanged.
     case continuity(channel: String, Continuity, at: ChannelPosition? = nil)
+    /// Forget the position that the app has handled in a channel: the app has left it for good.
+    case forget(channel: String)
     /// Report a change of a presence channel's members.
     case presence(channel: String, PresenceChange)
     /// Report to the sequences of a channel that events may be missing.

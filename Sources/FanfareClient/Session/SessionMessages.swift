@@ -204,7 +204,9 @@ extension ClientSession {
         for channel: String,
         _ outcome: Result<ChannelAuthorization, AuthorizationFailure>
     ) {
-        if case .failure(let failure) = outcome {
+        switch outcome {
+        case .success(let authorization): sign(channel, with: authorization)
+        case .failure(let failure):
             effects.append(.report(.authorizationFailed(channel: channel, failure)))
         }
         let secret = try? outcome.get().sharedSecret

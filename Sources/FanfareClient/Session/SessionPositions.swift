@@ -84,11 +84,32 @@ extension ClientSession {
         requestSubscription(to: channel)
     }
 
+    /// Removes and returns what was kept of a channel that the app has left, if a subscription continues there.
+    mutating func takeLeft(
+        _ channel: String,
+        from origin: ChannelTracking?,
+        fresh: Bool,
+        at now: Duration
+    ) -> Subscription? {
+        guard subscriptions.hasLeft(channel) else { return nil }
+        let grace = fresh ? .zero : settings.resubscribeGrace
+        guard var kept = subscriptions.takeLeft(channel, at: now, for: grace) else {
+            effects.append(.forget(channel: channel))
+            return nil
+        }
+        if let origin, origin.position != nil {
+            kept.tracking = origin
+            // The events that wait for a key belong to the kept position.
+            _ = kept.decryption.takeHeld()
+        }
+        return kept
+    }
+
     // MARK: Stored positions
 
     /// Returns the state for the app's position or the stored one; `nil` for the present without a rewind.
-    func start(of channel: String, from origin: ChannelTracking?) -> ChannelTracking? {
-        if let origin, origin.position != nil { return origin }
+    func start(of channel: String, from origin: ChannelTracking?, fresh: Bool) -> ChannelTracking? {
+        if fresh || origin?.position != nil { return origin }
         return storedTracking(of: channel) ?? origin
     }
 
@@ -104,6 +125,7 @@ extension ClientSession {
         storedPositions = positions
         for channel in subscriptions.channels
         where subscriptions[of: channel]?.tracking.position == nil {
+            if subscriptions[of: channel]?.isFresh == true { continue }
             guard let stored = storedTracking(of: channel) else { continue }
             subscriptions[of: channel]?.tracking = stored
         }

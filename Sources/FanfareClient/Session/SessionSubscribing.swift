@@ -11,44 +11,61 @@ extension ClientSession {
     ///   - channel: The channel's name.
     ///   - token: A signature for this connection; `nil` to request one if the channel requires it.
     ///   - origin: The start of a new subscription; without a position the known one is used.
+    ///   - fresh: Whether a new subscription without a position begins at the present.
+    ///   - now: The time.
     /// - Returns: The effects.
     mutating func subscribe(
         to channel: String,
         with token: ChannelAuthorization? = nil,
-        from origin: ChannelTracking? = nil
+        from origin: ChannelTracking? = nil,
+        fresh: Bool = false,
+        at now: Duration
     ) -> [SessionEffect] {
         switch subscriptions[channel] {
         case .pending, .subscribed: return []
         case .authorizing, .awaitingUser:
             guard token != nil else { return [] }
             cancelTickets(of: channel)
-        // The pending answer applies to the new subscription.
         case .leaving:
-            subscriptions[channel] = .pending
-            let next = start(of: channel, from: origin)
-            subscriptions[of: channel]?.nextTracking = next
-            return []
+            let kept = takeLeft(channel, from: origin, fresh: fresh, at: now)
+            let start = start(of: channel, from: origin, fresh: fresh)
+            subscriptions[of: channel]?.begin(from: start, or: kept)
+            sign(channel, with: token)
+            return takeEffects()
         case .postponed: effects.append(.stopAlarm(.subscription(channel)))
-        case nil, .wanted, .refused: break
+        case nil:
+            if let kept = takeLeft(channel, from: origin, fresh: fresh, at: now) {
+                subscriptions.restore(kept, to: channel)
+            }
+        case .wanted, .refused: break
         }
         let known = subscriptions[of: channel]?.tracking.position
         subscriptions[channel] = .wanted
-        if known == nil || origin?.position != nil, let start = start(of: channel, from: origin) {
+        subscriptions[of: channel]?.isFresh = fresh
+        if known == nil || origin?.position != nil,
+            let start = start(of: channel, from: origin, fresh: fresh)
+        {
             subscriptions[of: channel]?.tracking = start
         }
-        if let token {
-            let validity = socketID == nil ? InlineToken.Validity.next : .current
-            let inline = InlineToken(authorization: token, validity: validity)
-            subscriptions[of: channel]?.token = inline
-        }
+        sign(channel, with: token)
         if case .connected = phase { requestSubscription(to: channel) }
         return takeEffects()
     }
 
-    /// Unsubscribes: no further event of the channel is delivered.
-    mutating func unsubscribe(from channel: String) -> [SessionEffect] {
-        switch subscriptions[channel] {
-        case nil, .leaving: return []
+    /// Keeps a signature for the current connection, or for the next one if there is none.
+    mutating func sign(_ channel: String, with token: ChannelAuthorization?) {
+        guard let token else { return }
+        let validity = socketID == nil ? ConnectionSignature.Validity.next : .current
+        let signature = ConnectionSignature(authorization: token, validity: validity)
+        subscriptions[of: channel]?.signature = signature
+    }
+
+    /// Unsubscribes: no further event of the channel is delivered; its position is kept for the grace.
+    mutating func unsubscribe(from channel: String, at now: Duration) -> [SessionEffect] {
+        guard let state = subscriptions[channel], state != .leaving else { return [] }
+        let dropped = subscriptions.keep(channel, at: now, for: settings.resubscribeGrace)
+        switch state {
+        case .leaving: break
         case .wanted, .refused, .authorizing, .awaitingUser:
             cancelTickets(of: channel)
             subscriptions[channel] = nil
@@ -64,6 +81,7 @@ extension ClientSession {
         let error = FanfareError.unsubscribed(channel: channel)
         effects += outbox.drop(of: channel, because: error)
         effects.append(.refused(channel: channel, error))
+        effects += dropped.map { .forget(channel: $0) }
         return takeEffects()
     }
 
@@ -93,13 +111,13 @@ extension ClientSession {
             join(channel, auth: nil, channelData: nil)
         } else if kind.isEncrypted, settings.decrypter == nil {
             refuse(channel, .decrypterMissing(channel: channel))
-        } else if let token = subscriptions[of: channel]?.token {
-            if token.validity == .outdated {
+        } else if let signature = subscriptions[of: channel]?.signature {
+            if signature.validity == .outdated {
                 authorize(channel, socketID, orElse: .outdated)
             } else {
                 // Kept for later attempts on this connection.
-                subscriptions[of: channel]?.token?.validity = .current
-                subscribe(channel, authorizedBy: token.authorization)
+                subscriptions[of: channel]?.signature?.validity = .current
+                subscribe(channel, authorizedBy: signature.authorization)
             }
         } else {
             authorize(channel, socketID, orElse: .notConfigured)
@@ -129,7 +147,9 @@ extension ClientSession {
         switch tickets.remove(ticket) {
         case .join(let channel) where subscriptions[channel] == .authorizing(ticket):
             switch outcome {
-            case .success(let authorization): subscribe(channel, authorizedBy: authorization)
+            case .success(let authorization):
+                sign(channel, with: authorization)
+                subscribe(channel, authorizedBy: authorization)
             case .failure(let failure):
                 let error = FanfareError.authorizationFailed(channel: channel, failure)
                 if failure.isTemporary { postpone(channel, error) } else { refuse(channel, error) }
@@ -246,6 +266,7 @@ extension ClientSession {
     {
         switch subscriptions[channel] {
         case .pending where subscriptions[of: channel]?.nextTracking != nil:
+            subscriptions[of: channel]?.signature = nil
             subscribeFromNext(channel)
         case .pending:
             deliver(message)
@@ -254,7 +275,9 @@ extension ClientSession {
             } else {
                 close(channel, error)
             }
-        case .leaving: subscriptions[channel] = nil
+        case .leaving:
+            subscriptions[channel] = nil
+            subscriptions.refuseSignature(ofLeft: channel)
         case nil, .wanted, .authorizing, .awaitingUser, .postponed, .subscribed, .refused: break
         }
     }

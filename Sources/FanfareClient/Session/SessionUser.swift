@@ -63,6 +63,8 @@ extension ClientSession {
         leaveChannelOfUser()
         signIn.channel = channel
         guard subscriptions[channel] == nil else { return }
+        // The app has left it; the session has its own position there.
+        subscriptions.dropLeft(channel)
         signIn.ownsChannel = true
         subscriptions[channel] = .wanted
         if let former = signIn.former, former.channel == channel {

@@ -24,9 +24,9 @@ struct Subscription {
     }
 
     fileprivate(set) var state: State
-    fileprivate let ordinal: Int
-    /// The signature the app has passed, for one connection.
-    var token: InlineToken?
+    fileprivate var ordinal: Int
+    /// The signature from the app or its backend.
+    var signature: ConnectionSignature?
     /// The authorisation, while the subscription waits for the sign-in.
     var authorization: ChannelAuthorization?
     /// The reason for a refusal.
@@ -37,6 +37,8 @@ struct Subscription {
     var wasConfirmed = false
     /// The position in the channel's stream.
     var tracking = ChannelTracking()
+    /// Whether a stored position must not be used, because the app has asked to begin anew.
+    var isFresh = false
     /// The start of the next subscription, once the cancelled one before it is answered.
     var nextTracking: ChannelTracking?
     /// The number of subscribed connections, if the broker reports it.
@@ -82,21 +84,47 @@ struct Subscription {
     mutating func refuse(_ error: FanfareError) {
         state = .refused
         refusal = error
-        token = nil
+        signature = nil
         authorization = nil
         roster = nil
     }
 
-    /// Continues while the broker's answer is pending, but without anything of the cancelled subscription.
+    /// Waits for the broker's answer to the cancelled subscription.
     mutating func leave() {
         state = .leaving
         roster = nil
-        tracking = ChannelTracking()
         nextTracking = nil
     }
 
-    /// Waits for the next connection.
-    fileprivate mutating func endConnection() {
+    /// Begins the subscription that follows the cancelled one.
+    ///
+    /// - Parameters:
+    ///   - start: The start without a kept position; `nil` for the present.
+    ///   - kept: What was kept of the channel.
+    mutating func begin(from start: ChannelTracking?, or kept: Subscription?) {
+        state = .pending
+        signature = kept?.signature
+        _ = decryption.takeHeld()
+        if let kept { decryption = kept.decryption }
+        let next = kept?.tracking.position == nil ? start : kept?.tracking
+        // If both begin at the present, the pending answer applies to the new subscription.
+        nextTracking = next ?? (tracking.isAtPresent ? nil : ChannelTracking())
+    }
+
+    /// Returns what a later subscription to the channel continues from; `nil` if there is nothing.
+    fileprivate func kept() -> Subscription? {
+        var kept = self
+        kept.end()
+        kept.roster = nil
+        // The backend may have a new key, for which these events wait.
+        if !decryption.held.isEmpty { kept.signature = nil }
+        // Without a position nothing continues: a later subscription is new.
+        guard kept.tracking.position == nil else { return kept }
+        kept.wasConfirmed = false
+        return kept.signature == nil ? nil : kept
+    }
+
+    private mutating func end() {
         state = .wanted
         authorization = nil
         refusal = nil
@@ -105,12 +133,17 @@ struct Subscription {
         decryption.ticket = nil
         if let next = nextTracking.take() { tracking = next }
         tracking.subscriptionEnded()
-        if token?.validity == .current { token?.validity = .outdated }
+    }
+
+    /// Waits for the next connection.
+    fileprivate mutating func endConnection() {
+        end()
+        if signature?.validity == .current { signature?.validity = .outdated }
     }
 }
 
-/// A signature that an app has passed with a subscription, for one connection.
-struct InlineToken: Equatable {
+/// A signature of a subscription, for one connection.
+struct ConnectionSignature: Equatable {
     enum Validity {
         /// Passed without a connection, so it is for the next one.
         case next
@@ -125,8 +158,13 @@ struct InlineToken: Equatable {
 
 /// The subscriptions of an app.
 struct Subscriptions {
+    /// The most channels to keep after the app has unsubscribed from them.
+    static let leftCountMax = 256
+
     private var subscriptions: [String: Subscription] = [:]
     private var nextOrdinal = 0
+    /// The channels from which the app has unsubscribed, for a subscription within the grace.
+    private var left: [String: (subscription: Subscription, at: Duration)] = [:]
 
     /// The state of a subscription; `nil` if the app has not subscribed.
     subscript(channel: String) -> Subscription.State? {
@@ -169,6 +207,53 @@ struct Subscriptions {
     mutating func endConnection() {
         subscriptions = subscriptions.filter { $0.value.state != .leaving }
         for channel in subscriptions.keys { subscriptions[channel]?.endConnection() }
+        for channel in left.keys { left[channel]?.subscription.endConnection() }
+    }
+
+    // MARK: Channels that were left
+
+    /// Whether the app has unsubscribed from the channel, and may still continue there.
+    func hasLeft(_ channel: String) -> Bool { left[channel] != nil }
+
+    /// Keeps what a subscription within the grace continues from.
+    ///
+    /// - Returns: The other channels that are no longer kept.
+    mutating func keep(_ channel: String, at now: Duration, for grace: Duration) -> [String] {
+        var dropped = left.filter { now - $0.value.at >= grace }.map(\.key)
+        for channel in dropped { left[channel] = nil }
+        guard grace > .zero, let kept = subscriptions[channel]?.kept() else { return dropped }
+        if left.count == Self.leftCountMax,
+            let oldest = left.min(by: { $0.value.at < $1.value.at })?.key
+        {
+            left[oldest] = nil
+            dropped.append(oldest)
+        }
+        left[channel] = (kept, now)
+        return dropped
+    }
+
+    /// Removes and returns what was kept of a channel that the app left less than the grace ago.
+    mutating func takeLeft(_ channel: String, at now: Duration, for grace: Duration)
+        -> Subscription?
+    {
+        guard let (subscription, time) = left.removeValue(forKey: channel), now - time < grace
+        else { return nil }
+        return subscription
+    }
+
+    /// Continues with what was kept of a channel.
+    mutating func restore(_ kept: Subscription, to channel: String) {
+        subscriptions[channel] = kept
+        subscriptions[channel]?.ordinal = nextOrdinal
+        nextOrdinal += 1
+    }
+
+    /// Drops what was kept of a channel.
+    mutating func dropLeft(_ channel: String) { left[channel] = nil }
+
+    /// Drops the signature of a channel that was left, because the broker has refused it.
+    mutating func refuseSignature(ofLeft channel: String) {
+        left[channel]?.subscription.signature = nil
     }
 
     /// Clears the member lists: no further changes will be received.

@@ -84,6 +84,21 @@ struct SessionDriver {
     }
 }
 
+/// Subscriptions of tests in which no time passes.
+extension ClientSession {
+    mutating func subscribe(
+        to channel: String,
+        with token: ChannelAuthorization? = nil,
+        from origin: ChannelTracking? = nil
+    ) -> [SessionEffect] {
+        subscribe(to: channel, with: token, from: origin, at: .zero)
+    }
+
+    mutating func unsubscribe(from channel: String) -> [SessionEffect] {
+        unsubscribe(from: channel, at: .zero)
+    }
+}
+
 extension [SessionEffect] {
     /// The delay of the status `waiting`, if it is among the effects.
     var delay: Duration? {
@@ -114,6 +129,20 @@ extension [SessionEffect] {
     /// The sent messages.
     var sent: [ClientMessage] {
         compactMap { if case .send(let message) = $0 { message } else { nil } }
+    }
+
+    /// The positions of the sent subscriptions.
+    var positions: [PositionRequest] {
+        sent.compactMap { message in
+            if case .subscribe(_, _, _, let position) = message { position } else { nil }
+        }
+    }
+
+    /// The gaps told to the sequences of the channels.
+    var gaps: [Gap] {
+        compactMap {
+            if case .gap(let channel, let gap) = $0, channel != Topic.user { gap } else { nil }
+        }
     }
 
     /// The names of the delivered events.

@@ -5,9 +5,9 @@ extension Channel {
     /// The position up to which the app has handled the channel's events: callbacks have returned, sequences have been
     /// read.
     ///
-    /// `nil` before the first confirmation, after the channel was unsubscribed, and if the broker numbers no events.
-    /// Pass it to a later ``subscribe(from:rewind:)`` to continue there; with ``ClientOptions/positions`` the client
-    /// does so itself.
+    /// `nil` before the first confirmation, while the channel is unsubscribed, and if the broker numbers no events.
+    /// Pass it to a later ``subscribe(from:rewind:fresh:)`` to continue there; with ``ClientOptions/positions`` the
+    /// client does so itself.
     public var position: ChannelPosition? { client.position(of: name) }
 
     /// Calls `perform` at each confirmation of the subscription, before the events that follow.

@@ -16,23 +16,30 @@ extension Fanfare {
     func subscribe(
         to channel: String,
         with token: ChannelAuthorization?,
-        from origin: ChannelTracking? = nil
+        from origin: ChannelTracking? = nil,
+        fresh: Bool = false
     ) {
+        let now = options.clock.now()
         act(if: { $0.leases.beginOwn(channel) }) {
-            $0.subscribe(to: channel, with: token, from: origin)
+            $0.subscribe(to: channel, with: token, from: origin, fresh: fresh, at: now)
         }
     }
 
     func unsubscribe(from channel: String) {
-        act(if: { $0.leases.endOwn(channel) }) { $0.unsubscribe(from: channel) }
+        let now = options.clock.now()
+        act(if: { $0.leases.endOwn(channel) }) { $0.unsubscribe(from: channel, at: now) }
     }
 
-    func lease(_ channel: String, from origin: ChannelTracking? = nil) {
-        act(if: { $0.leases.begin(channel) }) { $0.subscribe(to: channel, from: origin) }
+    func lease(_ channel: String, from origin: ChannelTracking?, fresh: Bool) {
+        let now = options.clock.now()
+        act(if: { $0.leases.begin(channel) }) {
+            $0.subscribe(to: channel, from: origin, fresh: fresh, at: now)
+        }
     }
 
     func endLease(_ channel: String) {
-        act(if: { $0.leases.end(channel) }) { $0.unsubscribe(from: channel) }
+        let now = options.clock.now()
+        act(if: { $0.leases.end(channel) }) { $0.unsubscribe(from: channel, at: now) }
     }
 
     func isSubscribed(to channel: String) -> Bool {

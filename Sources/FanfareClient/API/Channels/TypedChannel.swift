@@ -44,7 +44,7 @@ public struct TypedChannel<Schema: ChannelSchema>: Sendable, Hashable {
 
     /// Subscribes now or when the client connects, and again on each later connection.
     ///
-    /// See ``Channel/subscribe(from:rewind:)``.
+    /// See ``Channel/subscribe(from:rewind:fresh:)``.
     ///
     /// - Returns: The same channel.
     @discardableResult
