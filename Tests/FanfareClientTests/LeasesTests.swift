@@ -10,15 +10,28 @@ import Testing
     @Test("A channel is needed until its last holder ends")
     func counts() {
         var leases = Leases()
-        let begins = [
-            leases.begin("a"), leases.begin("a"), leases.beginOwn("a"), leases.beginOwn("a"),
-        ]
-        #expect(begins == [true, true, true, true])
+        #expect([leases.begin("a"), leases.begin("a")] == [1, 2])
+        #expect([leases.beginOwn("a"), leases.beginOwn("a")] == [true, true])
         let ends = [leases.end("a"), leases.endOwn("a"), leases.endOwn("a"), leases.end("a")]
         #expect(ends == [false, false, false, true])
         // Without a holder an end is passed on, and does no harm.
         let strays = [leases.endOwn("a"), leases.end("b")]
         #expect(strays == [true, true])
+    }
+
+    @Test("The app's own start lasts until a gap, and a second one does not replace it")
+    func ownStarts() {
+        var leases = Leases()
+        let (five, six) = (ChannelDriver.position(5), ChannelDriver.position(6))
+        _ = leases.beginOwn("a", at: five)
+        _ = leases.beginOwn("a", at: six)
+        #expect(leases.ownIncludes(five, of: "a") && !leases.ownIncludes(six, of: "a"))
+        #expect(!leases.ownIncludes(ChannelDriver.position(1, "s2"), of: "a"))
+        #expect(!leases.ownIncludes(nil, of: "a") && !leases.ownIncludes(five, of: "b"))
+        leases.clearOwnStart(of: "a")
+        #expect(!leases.ownIncludes(five, of: "a"))
+        let isUnused = leases.endOwn("a")
+        #expect(isUnused)
     }
 
     @Test("All leases of a channel share one subscription, and the last one unsubscribes")

@@ -23,6 +23,9 @@ public struct Channel: Sendable {
     /// present. The broker first sends the events after that position, or reports a gap. After a disconnect the client
     /// continues from the last event it received, whatever the first position was.
     ///
+    /// While a lease is held the channel keeps its position. The callbacks then receive the events after `position`; if
+    /// it is before that of the channel, ``onContinuity(perform:)`` reports a gap (``Gap/Reason/behind``).
+    ///
     /// - Parameters:
     ///   - position: A position such as an earlier ``position``, or one from the app's backend; `nil` for the stored
     ///     position, if there is one.

@@ -19,21 +19,25 @@ import Synchronization
 /// }
 /// ```
 ///
-/// All leases of a channel and ``Channel/subscribe(from:rewind:fresh:)`` share one subscription. The client unsubscribes
-/// when the last of them ends.
+/// All leases of a channel and ``Channel/subscribe(from:rewind:fresh:)`` share one subscription. The client
+/// unsubscribes when the last of them ends.
+///
+/// Each lease has its own start. If the channel is subscribed already, a lease with a position receives only the events
+/// after it. Earlier events than those of the subscription are not requested: the lease's sequences then deliver a gap
+/// with the reason ``Gap/Reason/behind`` or ``Gap/Reason/unknownStream``, and the other leases nothing.
 public final class ChannelSubscription: Sendable {
     /// The channel.
     public let channel: Channel
     private let isHeld = Atomic(true)
-    /// Whether the app gave a start position.
-    let hasPosition: Bool
+    /// Where its readers begin.
+    let start: LeaseStart
     private let buffers = Mutex(EventBuffers<Delivery<ChannelEvent>>())
     private let followers = Mutex(EventBuffers<FollowedEvent>())
 
     init(_ channel: Channel, from origin: ChannelTracking?, fresh: Bool) {
         self.channel = channel
-        hasPosition = origin?.position != nil
-        channel.client.lease(channel.name, from: origin, fresh: fresh)
+        let number = channel.client.lease(channel.name, from: origin, fresh: fresh)
+        start = LeaseStart(lease: number, position: origin?.position)
     }
 
     deinit { cancel() }

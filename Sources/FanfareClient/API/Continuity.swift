@@ -3,7 +3,8 @@ import PusherProtocol
 /// Whether a subscription continues without loss from what the client received before.
 ///
 /// ``Channel/onContinuity(perform:)`` and ``Channel/continuities()`` report it at each confirmation of a subscription,
-/// before the events that follow.
+/// before the events that follow. They report a gap when the position of ``Channel/subscribe(from:rewind:fresh:)`` is
+/// before that of a channel that is subscribed already.
 public enum Continuity: Sendable, Hashable {
     /// The subscription is new. Load the current state.
     case began
@@ -30,6 +31,8 @@ public enum Rewind: Sendable, Hashable {
 }
 
 extension Continuity {
+    var isResumed: Bool { if case .resumed = self { true } else { false } }
+
     /// Returns the gap to report to the sequences of a channel that was subscribed before, or now for the first time.
     func gap(isAgain: Bool) -> Gap? {
         switch self {

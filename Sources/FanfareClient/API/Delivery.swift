@@ -72,6 +72,8 @@ public struct Gap: Hashable, Sendable {
         public static let ahead = Reason(rawValue: "ahead")
         /// The broker keeps no events of this channel.
         public static let notKept = Reason(rawValue: "not_kept")
+        /// The lease began at an earlier position than the channel, which was subscribed already.
+        public static let behind = Reason(rawValue: "behind")
         /// The sequence was read too slowly, and its buffer is full.
         public static let overflow = Reason(rawValue: "overflow")
 

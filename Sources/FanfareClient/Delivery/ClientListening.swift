@@ -55,7 +55,12 @@ extension Fanfare {
     }
 
     /// Adds the buffer of a new reader of a channel's events; it ends at once if the subscription was refused.
-    func buffer(_ topic: Topic) -> EventBuffer<Delivery<ChannelEvent>> {
+    ///
+    /// A reader that begins before the channel's position receives a gap first.
+    func buffer(
+        _ topic: Topic,
+        from start: LeaseStart? = nil
+    ) -> EventBuffer<Delivery<ChannelEvent>> {
         let buffer = EventBuffer<Delivery<ChannelEvent>>(
             policy: .reportsLoad(
                 limit: options.maxPendingCallbacks,
@@ -68,7 +73,11 @@ extension Fanfare {
             if let error = state.ending(of: topic.channel) {
                 buffer.finish(throwing: error)
             } else {
-                state.events.sequences[topic].add(buffer)
+                state.events.sequences[topic].add(buffer, from: start)
+                guard let channel = topic.channel, let position = start?.position,
+                    let gap = state.session.subscriptions[of: channel]?.gap(from: position)
+                else { return }
+                buffer.send(.gap(gap))
             }
         }
         return buffer

@@ -43,7 +43,7 @@ public struct Deliveries<Value: Sendable>: AsyncSequence, Sendable {
         decode: @escaping @Sendable (ChannelEvent) throws(FanfareError) -> Value
     ) {
         source = BufferSource { [weak client] in
-            let buffer = client?.buffer(topic)
+            let buffer = client?.buffer(topic, from: lease?.start)
             if let buffer { lease?.add(buffer) }
             return buffer
         }

@@ -36,6 +36,7 @@ struct EventListeners: Sendable {
     func send(
         _ event: ChannelEvent,
         _ handling: Handling? = nil,
+        isKnownToCallbacks: Bool = false,
         posted: (any EventReader, Load) -> Void
     ) {
         var topics = [Topic(event: event.name), Topic()]
@@ -45,7 +46,7 @@ struct EventListeners: Sendable {
                 at: 0
             )
         }
-        send(event, handling, to: topics, posted)
+        send(event, handling, to: topics, isKnownToCallbacks: isKnownToCallbacks, posted)
     }
 
     /// Sends an event of the user to the listeners of its name and of all user events.
@@ -62,27 +63,77 @@ struct EventListeners: Sendable {
         _ event: ChannelEvent,
         _ handling: Handling?,
         to topics: [Topic],
+        isKnownToCallbacks: Bool = false,
         _ posted: (any EventReader, Load) -> Void
     ) {
         let bytes = event.name.utf8.count + (event.data?.utf8.count ?? 0)
         for topic in topics {
-            callbacks[topic].send(event, bytes: bytes, retaining: handling, posted: posted)
-            let delivery = Delivery.event(event, at: handling?.position)
-            sequences[topic].send(delivery, bytes: bytes, retaining: handling, posted: posted)
-            let followed = FollowedEvent.event(event, at: handling?.position)
-            followers[topic].send(followed, bytes: bytes, retaining: handling, posted: posted)
+            // Those of all channels belong to no subscription.
+            if !isKnownToCallbacks || topic.channel == nil {
+                callbacks[topic].send(event, bytes: bytes, retaining: handling, posted: posted)
+            }
+            let position = handling?.position
+            sequences[topic].send(
+                .event(event, at: position),
+                bytes: bytes,
+                at: position,
+                retaining: handling,
+                posted: posted
+            )
+            followers[topic].send(
+                .event(event, at: position),
+                bytes: bytes,
+                at: position,
+                retaining: handling,
+                posted: posted
+            )
         }
     }
 
     /// Sends the confirmation of a subscription to the readers that load a state before the channel's events.
+    ///
+    /// A reader that begins at a later position has its state, unless there is a gap.
     func send(
         _ continuity: Continuity,
         at position: ChannelPosition?,
         toFollowersOf channel: String,
         _ handling: Handling?
     ) {
+        let isGap = continuity.gap(isAgain: true) != nil
         for topic in followers.keys where topic.channel == channel {
-            followers[topic].send(.confirmed(continuity, at: position, handling))
+            followers[topic].send(
+                .confirmed(continuity, at: position, handling),
+                at: isGap ? nil : position
+            )
+        }
+    }
+
+    /// Sends a gap to the sequences of one lease.
+    func send(_ gap: Gap, toLease lease: Int, of channel: String) {
+        for topic in sequences.keys where topic.channel == channel {
+            sequences[topic].send(.gap(gap), toLease: lease)
+        }
+    }
+
+    /// Sends a gap before a position to the readers of one lease that load a state.
+    func send(
+        _ gap: Gap,
+        at position: ChannelPosition?,
+        toFollowersOf lease: Int,
+        of channel: String
+    ) {
+        for topic in followers.keys where topic.channel == channel {
+            followers[topic].send(.confirmed(.gap(gap), at: position, nil), toLease: lease)
+        }
+    }
+
+    /// Delivers all events from now on to the readers of a channel, wherever they began.
+    mutating func clearStarts(of channel: String) {
+        for topic in Array(sequences.keys) where topic.channel == channel {
+            sequences[topic].clearStarts()
+        }
+        for topic in Array(followers.keys) where topic.channel == channel {
+            followers[topic].clearStarts()
         }
     }
 
@@ -169,6 +220,8 @@ struct EventBuffers<Element: Sendable>: Sendable {
     private struct Reference: Sendable {
         /// Retained by the reader; `nil` once the reader has released it.
         weak let buffer: EventBuffer<Element>?
+        /// The lease of the reader, and what the app has already.
+        var start: LeaseStart?
     }
 
     private var buffers: [Reference] = []
@@ -176,19 +229,36 @@ struct EventBuffers<Element: Sendable>: Sendable {
     var isEmpty: Bool { buffers.isEmpty }
 
     /// Adds a buffer, and removes the buffers of deallocated readers.
-    mutating func add(_ buffer: EventBuffer<Element>) {
+    ///
+    /// - Parameters:
+    ///   - buffer: The reader's buffer.
+    ///   - start: The lease of the reader, and where it begins.
+    mutating func add(_ buffer: EventBuffer<Element>, from start: LeaseStart? = nil) {
         buffers.removeAll { $0.buffer == nil }
-        buffers.append(Reference(buffer: buffer))
+        buffers.append(Reference(buffer: buffer, start: start))
     }
 
-    /// Sends an element to every reader.
+    /// Sends an element to every reader of a lease.
+    func send(_ element: Element, toLease lease: Int) {
+        for reference in buffers where reference.start?.lease == lease {
+            reference.buffer?.send(element)
+        }
+    }
+
+    /// Sends later elements to every reader, wherever it began.
+    mutating func clearStarts() {
+        for index in buffers.indices { buffers[index].start?.position = nil }
+    }
+
+    /// Sends an element to every reader, except those that begin after its position.
     func send(
         _ element: Element,
         bytes: Int = 0,
+        at position: ChannelPosition? = nil,
         retaining handling: Handling? = nil,
         posted: (any EventReader, Load) -> Void = { _, _ in }
     ) {
-        for reference in buffers {
+        for reference in buffers where reference.start?.includes(position) != true {
             guard let buffer = reference.buffer else { continue }
             posted(buffer, buffer.send(element, bytes: bytes, retaining: handling))
         }

@@ -30,7 +30,7 @@ final class StateReader<State: Sendable, Value: Sendable> {
         self.load = load
         self.position = position
         self.decode = decode
-        hasState = lease.hasPosition || lease.channel.client.options.positions != nil
+        hasState = lease.start.position != nil || lease.channel.client.options.positions != nil
     }
 
     /// Waits for the next delivery; `nil` at the end and when the task is cancelled.
@@ -116,18 +116,11 @@ final class StateReader<State: Sendable, Value: Sendable> {
     }
 }
 
-extension ChannelPosition {
-    /// Whether another position is in the same stream and the same or later.
-    fileprivate func precedes(_ other: ChannelPosition) -> Bool {
-        stream == other.stream && serial <= other.serial
-    }
-}
-
 extension Fanfare {
     /// Adds the buffer of a reader that loads a state before the channel's events.
     ///
     /// If the channel is already subscribed, the buffer begins with a confirmation, because the reader has missed the
-    /// original one.
+    /// original one; none is needed if the reader has the state of the channel's position.
     func follow(
         _ topic: Topic,
         for lease: ChannelSubscription
@@ -145,12 +138,17 @@ extension Fanfare {
             if let error = state.ending(of: topic.channel) {
                 return buffer.finish(throwing: error)
             }
-            state.events.followers[topic].add(buffer)
-            guard let channel = topic.channel,
-                state.session.subscription(to: channel) == .subscribed
-            else { return }
-            let position = state.session.subscriptions[of: channel]?.tracking.position
-            buffer.send(.confirmed(.began, at: position, nil))
+            state.events.followers[topic].add(buffer, from: lease.start)
+            guard let subscription = state.session.subscriptions[of: lease.channel.name] else {
+                return
+            }
+            let position = subscription.tracking.position
+            if let start = lease.start.position {
+                guard let gap = subscription.gap(from: start) else { return }
+                buffer.send(.confirmed(.gap(gap), at: position, nil))
+            } else if subscription.state == .subscribed {
+                buffer.send(.confirmed(.began, at: position, nil))
+            }
         }
         return buffer
     }

@@ -51,6 +51,14 @@ struct ChannelTracking {
         self.init(from: position, rewind: rewind)
     }
 
+    /// Returns what a reader misses that begins at its own position; `nil` for nothing.
+    func gap(from start: ChannelPosition) -> Gap? {
+        guard let position else { return Gap(.brokerHasNoHistory) }
+        guard position.stream == start.stream else { return Gap(.unknownStream) }
+        guard position.serial > start.serial else { return nil }
+        return Gap(.behind, missed: Int(exactly: position.serial - start.serial))
+    }
+
     /// The position or rewind that a subscription requests.
     var request: PositionRequest {
         var request = PositionRequest(position.flatMap(PusherProtocol.ChannelPosition.init))
@@ -142,6 +150,11 @@ struct ChannelTracking {
 }
 
 extension ChannelPosition {
+    /// Whether another position is in the same stream and the same or later.
+    func precedes(_ other: ChannelPosition) -> Bool {
+        stream == other.stream && serial <= other.serial
+    }
+
     /// Converts the protocol's position.
     init(_ position: PusherProtocol.ChannelPosition) {
         self.init(stream: position.stream.text, serial: position.serial)

@@ -71,7 +71,10 @@ extension Fanfare {
         case .deliver(let event, let position):
             let handling = handle(position, of: event.channel, &state)
             let listeners = state.events
-            send(&state) { listeners.send(event, handling, posted: $0) }
+            let isKnown = event.channel.map { state.leases.ownIncludes(position, of: $0) } ?? false
+            send(&state) {
+                listeners.send(event, handling, isKnownToCallbacks: isKnown, posted: $0)
+            }
         case .deliverToUser(let event, let position):
             let handling = handle(position, of: event.channel, &state)
             let listeners = state.events
@@ -94,7 +97,22 @@ extension Fanfare {
             let listeners = state.presence[channel]
             send(&state) { listeners.send(change, bytes: change.byteCount, posted: $0) }
         case .gap(let channel, let gap):
+            // Whatever a lease has of the stream, the events that follow are those after the gap.
+            state.events.clearStarts(of: channel)
+            state.leases.clearOwnStart(of: channel)
             state.events.send(.gap(gap), toSequencesOf: channel, state.handling?.handling)
+        case .leaseGap(let channel, LeaseStart.own, let gap, _, _):
+            let (callbacks, sequences) = (
+                state.continuities[channel], state.continuitySequences[channel]
+            )
+            send(&state) {
+                callbacks.send(.gap(gap), posted: $0)
+                sequences.send(.gap(gap), posted: $0)
+            }
+        case .leaseGap(let channel, let lease, let gap, let isConfirmed, let position):
+            state.events.send(gap, toLease: lease, of: channel)
+            guard !isConfirmed else { break }
+            state.events.send(gap, at: position, toFollowersOf: lease, of: channel)
         case .recovered(let channel, let count):
             state.events.send(.recovered(count: count), toSequencesOf: channel)
         case .watchlist(let change):

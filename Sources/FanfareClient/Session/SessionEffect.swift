@@ -43,6 +43,16 @@ enum SessionEffect: Equatable {
     case presence(channel: String, PresenceChange)
     /// Report to the sequences of a channel that events may be missing.
     case gap(channel: String, Gap)
+    /// Report to the readers of one lease that they miss events before the position.
+    ///
+    /// If the subscription was confirmed just now as new, readers that load a state do so anyway.
+    case leaseGap(
+        channel: String,
+        lease: Int,
+        Gap,
+        isConfirmed: Bool = false,
+        at: ChannelPosition?
+    )
     /// Report to the sequences of a channel that all missed events have been delivered.
     case recovered(channel: String, count: Int)
     /// Report a change of the watchlist.

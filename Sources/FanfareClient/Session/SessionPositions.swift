@@ -8,20 +8,27 @@ extension ClientSession {
     mutating func acknowledge(_ channel: String, _ data: String, isLive: Bool = false) -> Bool {
         let start = SubscriptionStart(acknowledgement: data)
         let socketID = socketID
+        let hadPosition = subscriptions[of: channel]?.tracking.position != nil
         let continuity = subscriptions[of: channel]?.tracking.acknowledged(
             start,
             on: socketID,
             isLive: isLive
         )
         guard let continuity else { return start != nil }
-        var position = subscriptions[of: channel]?.tracking.position
+        let known = subscriptions[of: channel]?.tracking.position
         // No message has moved the position: the app may still be handling earlier messages.
-        if case .resumed = continuity { position = nil }
+        let position = continuity.isResumed ? nil : known
         effects.append(.continuity(channel: channel, continuity, at: position))
         let isAgain = subscriptions[of: channel]?.wasConfirmed == true
         subscriptions[of: channel]?.wasConfirmed = true
-        if let gap = continuity.gap(isAgain: isAgain) {
+        let leaseGaps = subscriptions[of: channel]?.takeWaitingGaps() ?? []
+        if let gap = continuity.gap(isAgain: isAgain || hadPosition) {
             effects.append(.gap(channel: channel, gap))
+        } else {
+            let isConfirmed = !continuity.isResumed
+            effects += leaseGaps.map {
+                .leaseGap(channel: channel, lease: $0, $1, isConfirmed: isConfirmed, at: known)
+            }
         }
         if channel == signIn.channel { effects += signIn.report(continuity) }
         return start != nil

@@ -7,9 +7,13 @@ extension ClientSession {
 
     /// Subscribes now or when connected, and again on each later connection.
     ///
+    /// The position of a channel that is subscribed stays, because its readers continue there: a lease that begins
+    /// before it is told a gap.
+    ///
     /// - Parameters:
     ///   - channel: The channel's name.
     ///   - token: A signature for this connection; `nil` to request one if the channel requires it.
+    ///   - lease: The lease that begins; ``LeaseStart/own`` for the app itself.
     ///   - origin: The start of a new subscription; without a position the known one is used.
     ///   - fresh: Whether a new subscription without a position begins at the present.
     ///   - now: The time.
@@ -17,14 +21,17 @@ extension ClientSession {
     mutating func subscribe(
         to channel: String,
         with token: ChannelAuthorization? = nil,
+        for lease: Int = LeaseStart.own,
         from origin: ChannelTracking? = nil,
         fresh: Bool = false,
         at now: Duration
     ) -> [SessionEffect] {
+        let isNew = subscriptions[of: channel]?.isNew ?? true
+        if !isNew { begin(LeaseStart(lease: lease, position: origin?.position), of: channel) }
         switch subscriptions[channel] {
-        case .pending, .subscribed: return []
+        case .pending, .subscribed: return takeEffects()
         case .authorizing, .awaitingUser:
-            guard token != nil else { return [] }
+            guard token != nil else { return takeEffects() }
             cancelTickets(of: channel)
         case .leaving:
             let kept = takeLeft(channel, from: origin, fresh: fresh, at: now)
@@ -33,23 +40,38 @@ extension ClientSession {
             sign(channel, with: token)
             return takeEffects()
         case .postponed: effects.append(.stopAlarm(.subscription(channel)))
-        case nil:
-            if let kept = takeLeft(channel, from: origin, fresh: fresh, at: now) {
-                subscriptions.restore(kept, to: channel)
-            }
-        case .wanted, .refused: break
+        case nil, .wanted, .refused: break
         }
-        let known = subscriptions[of: channel]?.tracking.position
+        if isNew { begin(channel, from: origin, fresh: fresh, at: now) }
         subscriptions[channel] = .wanted
-        subscriptions[of: channel]?.isFresh = fresh
-        if known == nil || origin?.position != nil,
-            let start = start(of: channel, from: origin, fresh: fresh)
-        {
-            subscriptions[of: channel]?.tracking = start
-        }
         sign(channel, with: token)
         if case .connected = phase { requestSubscription(to: channel) }
         return takeEffects()
+    }
+
+    /// Begins a lease of a subscribed channel.
+    private mutating func begin(_ start: LeaseStart, of channel: String) {
+        guard let gap = subscriptions[of: channel]?.begin(start) else { return }
+        let position = subscriptions[of: channel]?.tracking.position
+        effects.append(.leaseGap(channel: channel, lease: start.lease, gap, at: position))
+    }
+
+    /// Begins a subscription at the app's position, else where the app left the channel, else at the stored position.
+    private mutating func begin(
+        _ channel: String,
+        from origin: ChannelTracking?,
+        fresh: Bool,
+        at now: Duration
+    ) {
+        if let kept = takeLeft(channel, from: origin, fresh: fresh, at: now) {
+            subscriptions.restore(kept, to: channel)
+        }
+        subscriptions[channel] = .wanted
+        subscriptions[of: channel]?.isFresh = fresh
+        guard subscriptions[of: channel]?.tracking.position == nil,
+            let start = start(of: channel, from: origin, fresh: fresh)
+        else { return }
+        subscriptions[of: channel]?.tracking = start
     }
 
     /// Keeps a signature for the current connection, or for the next one if there is none.

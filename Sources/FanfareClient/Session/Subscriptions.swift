@@ -41,6 +41,8 @@ struct Subscription {
     var isFresh = false
     /// The start of the next subscription, once the cancelled one before it is answered.
     var nextTracking: ChannelTracking?
+    /// The starts of later leases, until the broker has confirmed the position of the channel.
+    private var waitingStarts: [LeaseStart] = []
     /// The number of subscribed connections, if the broker reports it.
     var count: Int?
     /// The members of a presence channel, once received.
@@ -89,11 +91,38 @@ struct Subscription {
         roster = nil
     }
 
+    /// Whether the next lease determines the start: no reader continues from the subscription.
+    var isNew: Bool { state == .leaving || state == .refused && tracking.position == nil }
+
+    /// Returns the gap before the events of a later lease; `nil` for none, and as long as that is not known.
+    func gap(from start: ChannelPosition) -> Gap? {
+        isPositionKnown ? tracking.gap(from: start) : nil
+    }
+
+    private var isPositionKnown: Bool {
+        nextTracking == nil && (tracking.position != nil || state == .subscribed)
+    }
+
+    /// Begins a later lease, which does not move the position; returns the gap before its events, if it is known.
+    mutating func begin(_ start: LeaseStart) -> Gap? {
+        guard let position = start.position else { return nil }
+        if !isPositionKnown { waitingStarts.append(start) }
+        return gap(from: position)
+    }
+
+    /// Returns the leases that have waited for the position, with the gaps before their events.
+    mutating func takeWaitingGaps() -> [(lease: Int, gap: Gap)] {
+        exchange(&waitingStarts, with: []).compactMap { start in
+            start.position.flatMap(tracking.gap).map { (start.lease, $0) }
+        }
+    }
+
     /// Waits for the broker's answer to the cancelled subscription.
     mutating func leave() {
         state = .leaving
         roster = nil
         nextTracking = nil
+        waitingStarts = []
     }
 
     /// Begins the subscription that follows the cancelled one.
@@ -116,6 +145,7 @@ struct Subscription {
         var kept = self
         kept.end()
         kept.roster = nil
+        kept.waitingStarts = []
         // The backend may have a new key, for which these events wait.
         if !decryption.held.isEmpty { kept.signature = nil }
         // Without a position nothing continues: a later subscription is new.

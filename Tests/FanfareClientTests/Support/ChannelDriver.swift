@@ -32,12 +32,15 @@ struct ChannelDriver {
     }
 
     mutating func subscribe(
+        for lease: Int = LeaseStart.own,
         from position: ChannelPosition? = nil,
         rewind: Rewind? = nil,
         fresh: Bool = false
     ) -> [SessionEffect] {
         let origin = ChannelTracking(origin: position, rewind)
-        return act { [channel] in $0.subscribe(to: channel, from: origin, fresh: fresh, at: $1) }
+        return act { [channel] in
+            $0.subscribe(to: channel, for: lease, from: origin, fresh: fresh, at: $1)
+        }
     }
 
     mutating func unsubscribe(after time: Duration = .zero) -> [SessionEffect] {
@@ -45,13 +48,15 @@ struct ChannelDriver {
         return act { [channel] in $0.unsubscribe(from: channel, at: $1) }
     }
 
+    mutating func confirm(_ data: String) -> [SessionEffect] {
+        driver.receive(.subscriptionSucceeded(channel: channel, data: data))
+    }
+
     /// Confirms the subscription: new, or with a number of events to be replayed.
     mutating func confirm(at serial: UInt64, replay: Int? = nil) -> [SessionEffect] {
         let position = #""position":{"stream":"s1","serial":\#(serial)}"#
         let replay = replay.map { #","recovered":true,"replay":\#($0)"# } ?? ""
-        return driver.receive(
-            .subscriptionSucceeded(channel: channel, data: "{\(position)\(replay)}")
-        )
+        return confirm("{\(position)\(replay)}")
     }
 
     mutating func event(_ serial: UInt64) -> [SessionEffect] {

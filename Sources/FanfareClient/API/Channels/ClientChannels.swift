@@ -20,7 +20,7 @@ extension Fanfare {
         fresh: Bool = false
     ) {
         let now = options.clock.now()
-        act(if: { $0.leases.beginOwn(channel) }) {
+        act(if: { $0.leases.beginOwn(channel, at: origin?.position) }) {
             $0.subscribe(to: channel, with: token, from: origin, fresh: fresh, at: now)
         }
     }
@@ -30,11 +30,18 @@ extension Fanfare {
         act(if: { $0.leases.endOwn(channel) }) { $0.unsubscribe(from: channel, at: now) }
     }
 
-    func lease(_ channel: String, from origin: ChannelTracking?, fresh: Bool) {
+    /// Begins a lease, and returns its number.
+    func lease(_ channel: String, from origin: ChannelTracking?, fresh: Bool) -> Int {
         let now = options.clock.now()
-        act(if: { $0.leases.begin(channel) }) {
-            $0.subscribe(to: channel, from: origin, fresh: fresh, at: now)
-        }
+        var lease = LeaseStart.own
+        act(
+            if: {
+                lease = $0.leases.begin(channel)
+                return true
+            },
+            { $0.subscribe(to: channel, for: lease, from: origin, fresh: fresh, at: now) }
+        )
+        return lease
     }
 
     func endLease(_ channel: String) {
