@@ -106,6 +106,15 @@ enum RecoveryKeys {
             .count("a number of seconds", in: 60...31_536_000),
             help: "Seconds that a session is kept after the end of its connection."
         ),
+        Key(
+            "recovery.resubscribe_grace",
+            \.recovery.resubscribeGrace,
+            .count("a number of seconds", in: 0...3_600),
+            help: """
+                Seconds for which a session keeps the position of a channel that its client has \
+                left. Pages often leave a channel and subscribe to it again at once.
+                """
+        ),
     ]
 
     fileprivate static let messages =

@@ -29,6 +29,8 @@ public struct RecoverySettings: Sendable, Equatable {
     public var sessionBytesMax = 256 << 20
     /// How long a session is kept after the end of its connection, in seconds.
     public var sessionAge = 300
+    /// How long a session keeps the position of a channel that the client has left, in seconds; 0 for not at all.
+    public var resubscribeGrace = 30
 
     /// Creates the default settings, and changes some.
     public init(_ change: (inout RecoverySettings) -> Void = { _ in }) { change(&self) }

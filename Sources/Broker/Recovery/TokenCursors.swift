@@ -46,6 +46,15 @@ struct TokenCursors: Sendable {
             debts.first?.origin ?? ChannelPosition(stream: stream, serial: confirmed)
         }
 
+        func confirmed(_ channel: ChannelName) -> SessionCursor {
+            SessionCursor(
+                channel,
+                position,
+                owedGap: owedGap,
+                owesOpening: flags.contains(.owesOpening)
+            )
+        }
+
         /// Records how far messages were handed over, and returns whether the channel has to be added to
         /// ``TokenCursors/unasked``.
         mutating func handOver(_ serial: UInt64) -> Bool {
@@ -170,6 +179,12 @@ struct TokenCursors: Sendable {
         guard let flags = cursors.remove(channel)?.flags else { return }
         // A client that subscribes repeatedly, and answers no ping, must not grow the list.
         if flags.contains(.isUnasked) { unasked.removeAll { $0 == channel } }
+    }
+
+    /// Removes the cursor of a channel, and returns it as it is certainly confirmed.
+    mutating func take(_ channel: ChannelName) -> SessionCursor? {
+        defer { remove(channel) }
+        return cursors[channel]?.confirmed(channel)
     }
 
     /// The number of entries for unconfirmed messages.
@@ -297,14 +312,5 @@ struct TokenCursors: Sendable {
     }
 
     /// The cursors as certainly confirmed by now.
-    var confirmed: [SessionCursor] {
-        cursors.map { channel, cursor in
-            SessionCursor(
-                channel,
-                cursor.position,
-                owedGap: cursor.owedGap,
-                owesOpening: cursor.flags.contains(.owesOpening)
-            )
-        }
-    }
+    var confirmed: [SessionCursor] { cursors.map { $1.confirmed($0) } }
 }

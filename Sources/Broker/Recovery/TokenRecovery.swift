@@ -26,6 +26,13 @@ struct TokenRecovery: Sendable {
         case withoutRecovery
     }
 
+    /// The cursor of a channel to which the connection has not subscribed, or which the client has left.
+    private struct DormantCursor {
+        let cursor: SessionCursor
+        /// When it was left, in milliseconds of a steady clock.
+        var leftAt: Int64?
+    }
+
     // The order saves padding: the allocation is one of the largest of a connection.
     let key: SessionKey
     var cursors: TokenCursors
@@ -33,10 +40,12 @@ struct TokenRecovery: Sendable {
     var mayLackCursors = false
     var state: State
     /// The cursors of channels to which the connection has not subscribed.
-    private(set) var dormant: [ChannelName: SessionCursor] = [:] {
+    private var dormant: [ChannelName: DormantCursor] = [:] {
         // If it were emptied element by element, a table would keep its memory for as long as the connection lasts.
         didSet { if dormant.isEmpty { dormant = [:] } }
     }
+    /// The maximum number of channels that were left whose cursors are kept.
+    private static let leftMax = 64
     /// The channels with a pending request, and the cursor that each resumes from.
     private var requested: [ChannelName: SessionCursor?] = [:] {
         didSet { if requested.isEmpty { requested = [:] } }
@@ -59,7 +68,7 @@ struct TokenRecovery: Sendable {
     /// Becomes the session's owner.
     mutating func own(_ resumption: SessionResumption) {
         state = .owner(behind: resumption.formerSocketIDs)
-        for cursor in resumption.cursors { dormant[cursor.channel] = cursor }
+        for cursor in resumption.cursors { dormant[cursor.channel] = DormantCursor(cursor: cursor) }
         mayLackCursors = resumption.mayLackCursors
         cursors.answersPings = resumption.answersPings
     }
@@ -80,7 +89,8 @@ struct TokenRecovery: Sendable {
 
     /// The position from which a channel is resumed.
     mutating func request(_ channel: ChannelName, from socketID: SocketID) -> PositionRequest {
-        let cursor = dormant[channel]
+        let cursor = dormant[channel]?.cursor
+        dormant[channel]?.leftAt = nil
         requested[channel] = .some(cursor)
         var request = PositionRequest(cursor?.position)
         request.wantsOpening = cursor?.owesOpening ?? false
@@ -119,18 +129,34 @@ struct TokenRecovery: Sendable {
         return TokenStart(isResumed: cursor != nil, gap: gap)
     }
 
-    /// Drops the cursor of a channel that the client has unsubscribed from, and returns whether the home knows of the
-    /// subscription.
-    mutating func unsubscribe(_ channel: ChannelName) -> Bool {
-        dormant[channel] = nil
+    /// Keeps the cursor of a channel that the client has unsubscribed from, for a time in milliseconds, and returns
+    /// whether the home knows of the subscription.
+    mutating func unsubscribe(_ channel: ChannelName, at now: Int64, grace: Int64) -> Bool {
         requested[channel] = nil
-        cursors.remove(channel)
+        if let cursor = cursors.take(channel) { dormant[channel] = DormantCursor(cursor: cursor) }
+        dormant[channel]?.leftAt = now
+        if grace == 0 || dormant.count > Self.leftMax { forgetLeft(at: now, grace: grace) }
         guard case .claiming(var waiting) = state,
             let index = waiting.firstIndex(where: { $0.channel == channel })
         else { return true }
         waiting.remove(at: index)
         state = .claiming(waiting)
         return false
+    }
+
+    /// Drops the cursor of a channel if the client left it too long ago.
+    mutating func forget(_ channel: ChannelName, at now: Int64, grace: Int64) {
+        if let time = dormant[channel]?.leftAt, now - time > grace { dormant[channel] = nil }
+    }
+
+    /// Drops the cursors of the channels that the client left too long ago, and of the first ones if there are too many.
+    private mutating func forgetLeft(at now: Int64, grace: Int64) {
+        let left = dormant.compactMap { channel, value in value.leftAt.map { (channel, $0) } }
+            .sorted { $0.1 < $1.1 }
+        for (index, (channel, time)) in left.enumerated()
+        where grace == 0 || now - time > grace || left.count - index > Self.leftMax {
+            dormant[channel] = nil
+        }
     }
 
     /// Removes a pending request that was refused, or granted without a stream; the cursor stays.
@@ -146,10 +172,12 @@ struct TokenRecovery: Sendable {
         _ address: SessionAddress,
         from socketID: SocketID,
         at end: Int64,
+        grace: Int64,
         cursorsMax: Int
     ) -> SessionHandover? {
         guard isOwner else { return nil }
         state = .superseded
+        forgetLeft(at: end, grace: grace)
         let live = cursors.confirmed(at: end)
         let (all, mayLackCursors) = adding(live, cursorsMax: cursorsMax)
         dormant = [:]
@@ -187,7 +215,7 @@ struct TokenRecovery: Sendable {
         _ live: [SessionCursor],
         cursorsMax: Int
     ) -> (cursors: [SessionCursor], mayLackCursors: Bool) {
-        let rest = dormant.values.prefix(max(0, cursorsMax - live.count))
+        let rest = dormant.values.prefix(max(0, cursorsMax - live.count)).map(\.cursor)
         return (live + rest, mayLackCursors || rest.count < dormant.count)
     }
 }

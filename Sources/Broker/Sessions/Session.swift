@@ -205,6 +205,7 @@ public struct Session {
         } catch {
             return refuseSubscription(text, error, now: now)
         }
+        if hasToken { extras.recovery.forget(name, at: now / 1_000_000, grace: resubscribeGrace) }
         lastRequest &+= 1
         subscriptions.put(name, .awaited(request: lastRequest, tracks: position != nil))
         let join =
@@ -226,7 +227,14 @@ public struct Session {
             return effects
         }
         // The home of a channel that waits for the session does not know of the subscription.
-        if hasToken, !extras.recovery.unsubscribe(name) { return [] }
+        if hasToken {
+            let isKnown = extras.recovery.unsubscribe(
+                name,
+                at: now / 1_000_000,
+                grace: resubscribeGrace
+            )
+            guard isKnown else { return [] }
+        }
         return Effects(.leave(name))
     }
 

@@ -5,6 +5,9 @@ extension Session {
     /// Whether the connection has a session token.
     public var hasToken: Bool { extras.hasRecovery }
 
+    /// How long the position of a channel that was left is kept, in milliseconds.
+    var resubscribeGrace: Int64 { Int64(app.recovery.resubscribeGrace) * 1_000 }
+
     private var sessionAddress: SessionAddress {
         SessionAddress(app: app.id, key: extras.recovery.key)
     }
@@ -259,6 +262,7 @@ extension Session {
             sessionAddress,
             from: socketID,
             at: time,
+            grace: resubscribeGrace,
             cursorsMax: app.limits.subscriptionsMax
         )
     }

@@ -14,11 +14,18 @@ private final class Connection {
         session.use(try SessionToken("midc1z40-0123456789abcdef"), at: 5)
     }
 
-    func receive(_ message: ClientMessage) -> [String] { text(session.receive(message, now: 0)) }
+    /// Receives a message at a time in seconds.
+    func receive(_ message: ClientMessage, at seconds: Int64 = 0) -> [String] {
+        text(session.receive(message, now: seconds * 1_000_000_000))
+    }
     func receive(_ answer: SessionAnswer) -> [String] { text(session.receive(answer)) }
 
-    func subscribe(_ channel: String) -> [String] {
-        receive(.subscribe(channel: channel, auth: nil, channelData: nil))
+    func subscribe(_ channel: String, at seconds: Int64 = 0) -> [String] {
+        receive(.subscribe(channel: channel, auth: nil, channelData: nil), at: seconds)
+    }
+
+    func unsubscribe(_ channel: String, at seconds: Int64 = 0) -> [String] {
+        receive(.unsubscribe(channel: channel), at: seconds)
     }
 
     func own(_ cursors: [(String, UInt64)], mayLackCursors: Bool = false) throws -> [String] {
@@ -90,9 +97,51 @@ private final class Connection {
             try connection.own([("a", 4), ("d", 9)]) == ["join a 1 from 4 8 1", "join c 3 from 0"]
         )
         #expect(connection.subscribe("d") == ["join d 4 from 9 8 1"])
-        #expect(connection.receive(.unsubscribe(channel: "d")) == ["leave d"])
-        #expect(connection.subscribe("d") == ["join d 5 from 0"], "forgotten")
-        #expect(try connection.own([("d", 9)]).isEmpty, "a second answer")
+        #expect(
+            try connection.own([("d", 9)]).isEmpty,
+            "a second answer"
+        )
+    }
+
+    @Test("A channel that was left, pending or granted, goes on within the grace, and not after it")
+    func leaves() throws {
+        let connection = try Connection()
+        _ = connection.subscribe("a")
+        _ = try connection.own([("a", 4)])
+        #expect(connection.unsubscribe("a", at: 1) == ["leave a"])
+        #expect(connection.subscribe("a", at: 31) == ["join a 2 from 4 8 1"])
+        _ = try connection.grant("a", request: 2, at: 4, .recovered(replay: 2))
+        _ = connection.session.ask(at: 0)
+        _ = connection.session.receivePong(frame: nil, at: 0)
+        #expect(connection.unsubscribe("a", at: 40) == ["leave a"])
+        #expect(connection.subscribe("a", at: 41) == ["join a 3 from 6 8 1"], "confirmed since")
+        _ = try connection.grant("a", request: 3, at: 6, .recovered(replay: 0))
+        #expect(connection.unsubscribe("a", at: 50) == ["leave a"])
+        #expect(connection.subscribe("a", at: 81) == ["join a 4 from 0"])
+    }
+
+    @Test("The next connection gets what was left within the grace", arguments: [30, 31])
+    func leavesAtTheEnd(seconds: Int64) throws {
+        let connection = try Connection()
+        _ = connection.subscribe("a")
+        _ = try connection.own([("a", 4)])
+        _ = connection.unsubscribe("a")
+        let handover = connection.session.end(at: seconds * 1_000).handover
+        #expect(handover?.cursors.map(\.position.serial) == (seconds == 30 ? [4] : []))
+    }
+
+    @Test("Of many channels that were left, the last 64 are kept")
+    func leavesMany() throws {
+        let connection = try Connection()
+        _ = connection.subscribe("0")
+        _ = try connection.own((0..<70).map { ("\($0)", 4) })
+        for channel in 1..<70 { _ = connection.subscribe("\(channel)") }
+        for channel in 0..<70 {
+            let message = ClientMessage.unsubscribe(channel: "\(channel)")
+            _ = connection.session.receive(message, now: Int64(channel) * 10_000_000)
+        }
+        let kept = try #require(connection.session.end(at: 700).handover).cursors
+        #expect(Set(kept.map(\.channel.text)) == Set((6..<70).map { "\($0)" }))
     }
 
     @Test("Who ends while it waits leaves nothing at the homes of channels")

@@ -158,22 +158,38 @@ private let channels = ["a", "b", "private-c", "private-encrypted-d"]
         }
     }
 
-    @Test("An unsubscription forgets the position")
+    @Test("A channel that was left goes on where it was, also over another connection")
     func unsubscribes() async throws {
         try await run { broker in
             let token = StockWire.token()
             let first = try await StockWire(broker, token)
             #expect(try await first.subscribe(to: "a") == "{}")
             #expect(try await first.subscribe(to: "b") == "{}")
-            try first.client.send(#"{"event":"pusher:unsubscribe","data":{"channel":"a"}}"#)
-            try await first.pong()
+            try await first.leave("a")
             try await trigger(broker, "a", "1")
-            #expect(try await first.subscribe(to: "a") == "{}")
-            try first.client.send(#"{"event":"pusher:unsubscribe","data":{"channel":"a"}}"#)
+            #expect(try await first.subscribe(to: "a") == acknowledgement("a", replay: 1))
+            #expect(try await first.events(1) == ["1"])
+            try await first.confirm()
+            try await first.leave("a")
+            try await trigger(broker, "a", "2")
             try await first.cut(broker)
             let second = try await StockWire(broker, token)
-            #expect(try await second.subscribe(to: "a") == "{}")
+            #expect(try await second.subscribe(to: "a") == acknowledgement("a", replay: 1))
+            #expect(try await second.events(1) == ["2"])
             #expect(try await second.subscribe(to: "b") == acknowledgement("b", replay: 0))
+        }
+    }
+
+    @Test("Without a grace, an unsubscription forgets the position")
+    func forgets() async throws {
+        try await run {
+            $0.apps[0].recovery.resubscribeGrace = 0
+        } _: { broker in
+            let first = try await StockWire(broker, StockWire.token())
+            #expect(try await first.subscribe(to: "a") == "{}")
+            try await first.leave("a")
+            try await trigger(broker, "a", "1")
+            #expect(try await first.subscribe(to: "a") == "{}")
         }
     }
 

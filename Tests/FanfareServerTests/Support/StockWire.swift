@@ -54,6 +54,12 @@ struct StockWire {
         return data
     }
 
+    /// Unsubscribes, and returns when the broker has read that.
+    func leave(_ channel: String) async throws {
+        try client.send(#"{"event":"pusher:unsubscribe","data":{"channel":"\#(channel)"}}"#)
+        try await pong()
+    }
+
     /// The next message, whatever the broker asks meanwhile.
     func next() async throws -> String {
         while true {

@@ -133,6 +133,8 @@ final class DeviceConnection {
     var isWithoutRecovery = false
     /// The unsubscriptions whose pong is awaited: until then messages may come.
     var leaving: [Int] = []
+    /// What the device knew of the channels that it has left, and when it left them.
+    var left: [Int: (book: Device.Book, time: Int)] = [:]
 
     init(_ transport: SimulatedClient, at now: Int) {
         self.transport = transport

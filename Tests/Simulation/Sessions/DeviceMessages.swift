@@ -26,6 +26,11 @@ extension SessionWorld {
             connection.refusals[channel, default: 0] += 1
         } else {
             connection.subscriptions[channel] = false
+            if let left = connection.left[channel], !isForgotten(left.time), !device.sharesToken,
+                !connection.isWithoutRecovery
+            {
+                device.books[channel] = left.book
+            }
             device.firstAskedAt[channel] = device.firstAskedAt[channel] ?? now
             if device.socketIDs.last?.id != socketID { device.socketIDs.append((socketID, false)) }
         }
@@ -45,7 +50,13 @@ extension SessionWorld {
         connection.answered[channel] = nil
         connection.lastSerial[channel] = nil
         connection.leaving.append(channel)
+        connection.left[channel] = device.books[channel].map { ($0, now) }
         device.books[channel] = nil
+    }
+
+    /// Whether the position of a channel that was left at a time may be forgotten by now.
+    private func isForgotten(_ time: Int) -> Bool {
+        now - time >= SessionScenario.resubscribeGrace * 1_000
     }
 
     private func send(_ event: String, _ members: String, on connection: DeviceConnection) {
@@ -135,7 +146,11 @@ extension SessionWorld {
             }
             connection.answeredMark = processedCount
             reach(.confirmation)
-        case .pong: if !connection.leaving.isEmpty { connection.leaving.removeFirst() }
+        case .pong:
+            guard !connection.leaving.isEmpty else { break }
+            let channel = connection.leaving.removeFirst()
+            // Pages return at once when a part of them is drawn anew.
+            if random.happens(60) { subscribe(device, channel) }
         case .subscriptionSucceeded(let channel, let data):
             try receive(grant: data, of: try index(channel), device, connection)
         case .subscriptionError(let channel, _, _, _):
@@ -207,6 +222,12 @@ extension SessionWorld {
         let isRecovered = data.contains(#""recovered":true"#)
         if isRecovered, resumesNothing(device, connection) {
             throw device.broken(.answers, "was resumed on \(channel), and shares its token")
+        }
+        if let left = connection.left.removeValue(forKey: channel), !isRecovered,
+            isForgotten(left.time)
+        {
+            // Between request and answer.
+            device.books[channel] = nil
         }
         connection.replayCounts[channel] =
             data.firstMatch(of: /"replay":(\d+)/).flatMap { Int($0.1) }

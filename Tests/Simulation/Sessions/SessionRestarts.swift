@@ -26,7 +26,10 @@ extension SessionWorld {
             )
         }
         let broker = try SimulatedBroker(
-            SessionScenario.configuration(sessionsMax: sessionsMax),
+            SessionScenario.configuration(
+                sessionsMax: sessionsMax,
+                grace: variant == .leftForgotten ? 0 : SessionScenario.resubscribeGrace
+            ),
             clocks: clocks,
             random: { environment.random.next() },
             archive: archive,

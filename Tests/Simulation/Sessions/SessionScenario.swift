@@ -11,6 +11,8 @@ enum SessionScenario {
     static let replayMessagesMax = 9
     static let messageAgeMax = 40
     static let sessionAge = 60
+    /// How long the position of a channel that was left is kept.
+    static let resubscribeGrace = 20
     /// The delay of the removal of expired sessions, in seconds.
     static let expiryInterval = 15
     /// The milliseconds for which a session without a connection is certainly kept.
@@ -27,7 +29,7 @@ enum SessionScenario {
 
     static func needsSignature(_ channel: Int) -> Bool { channels[channel].hasPrefix("private-") }
 
-    static func configuration(sessionsMax: Int) -> Configuration {
+    static func configuration(sessionsMax: Int, grace: Int) -> Configuration {
         var configuration = Configuration()
         var app = AppConfiguration(
             id: Scenario.appIDs[0],
@@ -39,6 +41,7 @@ enum SessionScenario {
         app.recovery.standard.ageMax = messageAgeMax
         app.recovery.sessionsMax = sessionsMax
         app.recovery.sessionAge = sessionAge
+        app.recovery.resubscribeGrace = grace
         configuration.apps = [app]
         configuration.streamLimits.queuedBytesMax = queuedBytesMax
         return configuration

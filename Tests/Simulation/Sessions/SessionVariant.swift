@@ -37,6 +37,8 @@ package enum SessionVariant: String, CaseIterable, Sendable {
     case askedAtTheEndAlone
     /// The answer to a ping within a replay counts for all of the replay: the next ping arrives with that one.
     case partTakenForWhole
+    /// The position of a channel that was left is forgotten at once.
+    case leftForgotten
 
     /// Where a frame joins those that a page has not processed.
     func place(
@@ -68,7 +70,7 @@ package enum SessionVariant: String, CaseIterable, Sendable {
         case .confirmedAtWriting, .waitingTakenForHandedOver: [.recovery, .cache]
         case .confirmedByPongFrames, .evictionUntold, .owedGapForgotten,
             .cursorTooHigh, .storedTooHigh, .crashTakenForStop,
-            .droppedTakenForConfirmed, .unknownToldOnce, .partTakenForWhole:
+            .droppedTakenForConfirmed, .unknownToldOnce, .partTakenForWhole, .leftForgotten:
             [.recovery]
         case .askedAtTheEndAlone: [.progress]
         case .sharedUntold: [.answers]
