@@ -148,6 +148,22 @@ def test_a_page_that_left_a_channel_begins_anew_if_it_says_so(page, line, backen
     assert page.heard_of("pusher:continuity") == [{"kind": "began"}] * 2
 
 
+@pytest.mark.parametrize("ends", [Broker.stop, Broker.kill])
+def test_a_page_is_back_soon_after_a_restart(browsers, site, script, ends):
+    broker = Broker()
+    page = PusherPage(browsers[0], site, script, broker, broker.port)
+    page.run("window.states = []; pusher.connection.bind('state_change', ({ current }) => states.push([current, performance.now()]))")
+    ends(broker)
+    page.await_cut()
+    # What a restart takes; the first attempts are refused meanwhile.
+    page.run("await new Promise((resume) => setTimeout(resume, 2000))")
+    with Broker(port=broker.port):
+        back = page.run("return performance.now()")
+        await_true(lambda: page.state == "connected", "a connection", seconds=30)
+        connected = page.run("return states.at(-1)[1]")
+    assert connected - back < 3000, page.run("return states")
+
+
 def test_a_blocked_page_loses_nothing_at_a_cut(page, line, backend):
     page.follow("news", "new")
     page.run("setTimeout(() => { for (const end = Date.now() + 2000; Date.now() < end; ); })")

@@ -22,8 +22,11 @@ globalThis.fanfareRecovery = (Pusher, { resubscribeGrace = 30_000 } = {}) => {
   Runtime.fanfare = true;
   const { createWebSocket } = Runtime;
   Runtime.createWebSocket = function (url) {
-    return track(createWebSocket.call(this, url), (socketID) =>
-      Pusher.instances.find(({ connection }) => connection.socket_id === socketID));
+    const instanceOf = (socketID) => Pusher.instances.find(({ connection }) => connection.socket_id === socketID);
+    return track(createWebSocket.call(this, url), instanceOf, (socketID) => {
+      if (socketID) lostAt.set(instanceOf(socketID) ?? {}, Date.now());
+      else for (const pusher of Pusher.instances) if (url.includes(`/app/${pusher.key}?`)) retrySoon(pusher);
+    });
   };
   /** The channels that each client has left. */
   const leftChannels = new WeakMap();
@@ -60,6 +63,25 @@ globalThis.fanfareRecovery = (Pusher, { resubscribeGrace = 30_000 } = {}) => {
     else if (tracked) leftOf(this).keep(name, tracked.abandon());
   };
 };
+
+/** For how long, in milliseconds, a client tries again at short intervals after it has lost a connection. */
+const RESTART_TIME_MAX = 15_000;
+
+/** When each client lost its connection. */
+const lostAt = new WeakMap();
+/** The clients that are about to try again. */
+const retrying = new WeakSet();
+
+/** Tries again soon if a broker that is being restarted has refused the connection: pusher-js waits for 15 seconds. */
+function retrySoon(pusher) {
+  const { connection } = pusher;
+  if (retrying.has(pusher) || Date.now() - (lostAt.get(pusher) ?? 0) > RESTART_TIME_MAX) return;
+  retrying.add(pusher);
+  setTimeout(() => {
+    retrying.delete(pusher);
+    if (["connecting", "unavailable"].includes(connection.state)) connection.retryIn?.(0);
+  }, 500 + Math.random() * 500);
+}
 
 /** The tracked channels by their channel objects, and a user's own channel by its user object. */
 const trackedChannels = new WeakMap();
@@ -274,8 +296,11 @@ class TrackedChannel {
   }
 }
 
-/** Adds positions to the messages of a WebSocket, whose `onmessage` and `send` are those of pusher-js. */
-function track(socket, instanceOf) {
+/**
+ * Adds positions to the messages of a WebSocket, whose `onmessage` and `send` are those of pusher-js; calls `closed` at its
+ * end, without a socket ID if it was never connected.
+ */
+function track(socket, instanceOf, closed) {
   const channels = new Map();
   const send = socket.send.bind(socket);
   const connection = {
@@ -296,6 +321,7 @@ function track(socket, instanceOf) {
     else if (tracked.isOn(connection)) tracked.receive(message, pass);
   });
   socket.addEventListener("close", () => {
+    closed(connection.socketID);
     for (const tracked of channels.values()) if (tracked.isOn(connection)) tracked.ended();
   });
   socket.send = (text) => {

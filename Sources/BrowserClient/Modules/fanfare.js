@@ -299,8 +299,9 @@ export class Fanfare {
     const signal = subscription.beginAttempt();
     if (!/^(private|presence)-/.test(name)) return this.#subscribe(subscription, { auth: "" });
     const { socketID } = this;
-    // A signature is valid for a whole connection: behind a hole, and for a channel that was left.
-    if (subscription.signature?.socketID !== socketID) {
+    // A signature is valid for a whole connection: behind a hole, and for a channel that was left. The key of an encrypted
+    // channel comes with it, and may be another one by now.
+    if (subscription.signature?.socketID !== socketID || name.startsWith("private-encrypted-")) {
       const signed = await this.#authorized({ channel: name, signal }, (error) =>
         subscription.emit("pusher:subscription_error", { type: "AuthError", error: error.message }));
       if (!signed) return;
