@@ -48,15 +48,19 @@ public struct TextEditor: View {
     public var body: Never { return fatalError() }
 }
 
-public struct ForEach: View {
+public protocol DynamicViewContent: View {}
+
+extension DynamicViewContent {
+    public func onMove(perform action: ((IndexSet, Int) -> Void)?) -> some DynamicViewContent { self }
+    public func onDelete(perform action: ((IndexSet) -> Void)?) -> some DynamicViewContent { self }
+}
+
+public struct ForEach: DynamicViewContent {
     public init<Data: RandomAccessCollection, Content: View>(
         _ data: Data, @ViewBuilder content: @escaping (Data.Element) -> Content
     ) where Data.Element: Identifiable {}
     public typealias Body = Never
     public var body: Never { return fatalError() }
-
-    public func onMove(perform action: ((IndexSet, Int) -> Void)?) -> some View { self }
-    public func onDelete(perform action: ((IndexSet) -> Void)?) -> some View { self }
 }
 
 public import Foundation

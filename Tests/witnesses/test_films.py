@@ -153,7 +153,7 @@ def test_a_list_that_is_full_says_so_and_takes_the_batch_back(pages, demos):
         pages[0].click("#insert-three")
     await_agreement(demos, 60, *pages)
     pages[1].click("#insert-three")
-    await_true(lambda: "The list is full: the limit is 60 rows." in pages[1].notices, "why")
+    await_true(lambda: "The list is full: the limit is 60 rows." in pages[1].problems, "why")
     await_agreement(demos, 60, *pages)
 
 

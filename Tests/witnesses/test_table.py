@@ -222,7 +222,7 @@ def test_a_name_is_text_and_never_markup(pages):
 def test_a_refused_edit_takes_itself_back(pages, demos):
     pages[0].run("document.getElementById('name').maxLength = 1000")
     pages[0].add("x" * 101)
-    await_true(lambda: "must not have more than 100 characters" in pages[0].notices, "why")
+    await_true(lambda: "must not have more than 100 characters" in pages[0].problems, "why")
     await_agreement(demos, 4, *pages)
 
 

@@ -51,10 +51,10 @@ new ResizeObserver(([{ target }]) => { target.scrollTop = target.scrollHeight; }
 
 // The encrypted channel
 
-function followMessages(client) {
+function followMessages(client, options) {
   let channel;
   try {
-    channel = client.subscribe(CHANNEL);
+    channel = client.subscribe(CHANNEL, options);
   } catch {
     messages.load();
     return showProblem("encryption", "New messages cannot be decrypted.",
@@ -88,7 +88,8 @@ function followAnew(client) {
   if (key === formerKey) return notice("A message could not be decrypted.");
   formerKey = key;
   client.unsubscribe(CHANNEL);
-  followMessages(client);
+  // All messages are loaded, with that one.
+  followMessages(client, { fresh: true });
 }
 
 // Who is here

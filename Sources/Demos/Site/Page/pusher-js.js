@@ -58,8 +58,8 @@ class PusherJS {
     this.#pusher.disconnect();
   }
 
-  subscribe(name) {
-    const channel = this.#channels.get(name) ?? new PusherChannel(this.#pusher.subscribe(name));
+  subscribe(name, options) {
+    const channel = this.#channels.get(name) ?? new PusherChannel(this.#pusher.subscribe(name, options));
     this.#channels.set(name, channel);
     return channel;
   }
