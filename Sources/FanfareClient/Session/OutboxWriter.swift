@@ -2,30 +2,84 @@ import FanfareOutbox
 import Synchronization
 
 /// Stores a client's events in order, one call of the store at a time; the client does not wait for the store.
+///
+/// While the store stalls, at most the events of the client's queue wait, and the removals of events that were in it:
+/// an event that gets its outcome while it waits is not stored.
 final class OutboxWriter: Sendable {
     private enum Change: Sendable {
         case append(OutboxEvent, PendingEvent)
         case remove(String)
+
+        /// The event that is to be stored.
+        func appended(_ key: String) -> PendingEvent? {
+            guard case .append(let event, let pending) = self, event.key == key else { return nil }
+            return pending
+        }
+    }
+
+    /// The changes that the store has not received yet.
+    private final class Waiting: Sendable {
+        private struct State {
+            var changes: [Change] = []
+            /// The keys that the store has, or may have.
+            var stored: Set<String> = []
+        }
+
+        private let state = Mutex(State())
+
+        func load(_ events: [OutboxEvent]) {
+            state.withLock { $0.stored.formUnion(events.map(\.key)) }
+        }
+
+        func append(_ event: OutboxEvent, _ pending: PendingEvent) {
+            state.withLock { $0.changes.append(.append(event, pending)) }
+        }
+
+        /// Adds the removal of a stored event, or withdraws one that waits; returns the latter.
+        func remove(_ key: String) -> PendingEvent? {
+            state.withLock { state in
+                let index = state.changes.firstIndex { $0.appended(key) != nil }
+                if let index { return state.changes.remove(at: index).appended(key) }
+                // A refused event has never been added.
+                if state.stored.remove(key) != nil { state.changes.append(.remove(key)) }
+                return nil
+            }
+        }
+
+        func next() -> Change? {
+            state.withLock { state in
+                guard !state.changes.isEmpty else { return nil }
+                let change = state.changes.removeFirst()
+                if case .append(let event, _) = change { state.stored.insert(event.key) }
+                return change
+            }
+        }
     }
 
     private let store: any OutboxStore
-    private let changes: AsyncStream<Change>
-    private let addChange: AsyncStream<Change>.Continuation
+    private let waiting = Waiting()
+    private let signals: AsyncStream<Void>
+    private let signal: AsyncStream<Void>.Continuation
     private let writing = Mutex<Task<Void, Never>?>(nil)
 
     init(_ store: any OutboxStore) {
         self.store = store
-        (changes, addChange) = AsyncStream.makeStream()
+        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     // Not cancelled: events triggered before are still written.
-    deinit { addChange.finish() }
+    deinit { signal.finish() }
 
     func append(_ event: OutboxEvent, _ pending: PendingEvent) {
-        addChange.yield(.append(event, pending))
+        waiting.append(event, pending)
+        signal.yield()
     }
 
-    func remove(_ key: String) { addChange.yield(.remove(key)) }
+    /// Removes an event that has its outcome; nothing of it is left to store.
+    func remove(_ key: String) {
+        waiting.remove(key)?.settleStored(.success(()))
+        signal.yield()
+    }
 
     /// Reads the stored events, then writes all changes; does nothing when called again.
     ///
@@ -40,28 +94,40 @@ final class OutboxWriter: Sendable {
     ) {
         writing.withLock { writing in
             guard writing == nil else { return }
-            writing = Task { [store, changes] in
+            writing = Task { [store, waiting, signals] in
                 do {
-                    loaded(try await store.first(countMax))
+                    let events = try await store.first(countMax)
+                    waiting.load(events)
+                    loaded(events)
                 } catch {
                     failed(error)
                     loaded([])
                 }
-                for await change in changes {
-                    switch change {
-                    case .append(let event, let pending):
-                        do {
-                            try await store.append(event)
-                            pending.settleStored(.success(()))
-                        } catch {
-                            pending.settleStored(.failure(.outboxFailed(reason: "\(error)")))
-                            failed(error)
-                        }
-                    case .remove(let key):
-                        do { try await store.remove(key) } catch { failed(error) }
+                for await _ in signals {
+                    while let change = waiting.next() {
+                        await Self.write(change, to: store, failed)
                     }
                 }
             }
+        }
+    }
+
+    private static func write(
+        _ change: Change,
+        to store: any OutboxStore,
+        _ failed: @Sendable (any Error) -> Void
+    ) async {
+        switch change {
+        case .append(let event, let pending):
+            do {
+                try await store.append(event)
+                pending.settleStored(.success(()))
+            } catch {
+                pending.settleStored(.failure(.outboxFailed(reason: "\(error)")))
+                failed(error)
+            }
+        case .remove(let key):
+            do { try await store.remove(key) } catch { failed(error) }
         }
     }
 }

@@ -57,6 +57,8 @@ public final class PendingEvent: Sendable {
 
     /// Waits until ``ClientOptions/outbox`` has stored the event, so that it survives a restart of the app.
     ///
+    /// An event that gets its outcome first need not be stored: this returns then.
+    ///
     /// - Throws: A ``FanfareError`` with ``FanfareError/Code/outboxFailed`` when there is no outbox or it cannot store
     ///   the event, which is still sent; `CancellationError` when the task is cancelled.
     public func waitUntilStored() async throws {
