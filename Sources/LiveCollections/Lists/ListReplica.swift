@@ -92,6 +92,10 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
     private var buffered: [ListChange<Row>] = []
     private var highest: UInt64 = 0
 
+    /// The number of changes of a source that does not number them, now and when the fetch began.
+    private var unnumbered: UInt64 = 0
+    private var unnumberedAtFetch: UInt64 = 0
+
     package init(options: ListOptions) { self.options = options }
 
     package var rows: RowList<Row> { tracked.list }
@@ -157,6 +161,19 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         return effects
     }
 
+    /// Handles a change by the writer that has no number; the list gives it the next one.
+    ///
+    /// The list counts for itself: another list of the same source may have received more or fewer changes.
+    package mutating func changed(
+        _ operations: [ListOperation<Row>],
+        by mutation: String?
+    ) -> [Effect] {
+        unnumbered += 1
+        return changed(
+            ListChange(revision: unnumbered, mutation: mutation, operations: operations)
+        )
+    }
+
     /// Handles an event that could not be read: a change was missed.
     package mutating func unreadable(_ error: any Error) -> [Effect] {
         failure = error
@@ -203,6 +220,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         fetchNumber += 1
         buffered = []
         highest = 0
+        unnumberedAtFetch = unnumbered
         for index in pending.indices where pending[index].revision != nil {
             pending[index].isInSnapshot = true
         }
@@ -212,6 +230,8 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// Handles a fetched snapshot.
     package mutating func fetched(_ number: Int, _ snapshot: ListSnapshot<Row>) -> [Effect] {
         guard number == fetchNumber, isFetching else { return [] }
+        var snapshot = snapshot
+        snapshot.revision = max(snapshot.revision, unnumberedAtFetch)
         if isComparing, !isBehind, !isFetchOutdated, let revision, snapshot.revision < revision {
             // The snapshot comes from a cache or a replica that is behind: the rows are newer.
             isFetching = false

@@ -36,6 +36,8 @@ extension LiveList {
             case .resumed: effects += replica.resumed()
             case .offline(let error): replica.disconnected(error)
             case .change(let change): effects += replica.changed(change)
+            case .unnumbered(let mutation, let operations):
+                effects += replica.changed(operations, by: mutation)
             case .unreadable(let error): effects += replica.unreadable(error)
             case .snapshot(let snapshot): effects += replica.arrived(snapshot)
             case .failed(let error): effects += replica.failed(error)
@@ -144,7 +146,7 @@ extension SourceEvent {
     /// Whether the event resets the count of consecutive failures, because the source works.
     fileprivate var hasRows: Bool {
         switch self {
-        case .subscribed, .resumed, .change, .snapshot: true
+        case .subscribed, .resumed, .change, .unnumbered, .snapshot: true
         case .offline, .unreadable, .failed: false
         }
     }

@@ -1,3 +1,5 @@
+public import LiveRows
+
 /// The requirements of a live list's row: rows with the same ID are the same row; the rest is its contents.
 ///
 /// The client that creates a row also creates its permanent ID: a UUID as text, or a random number between 2³² and 2⁵³
@@ -66,6 +68,10 @@ public enum SourceEvent<Row: LiveRow>: Sendable where Row.ID: Sendable {
     case offline(any Error)
     /// A change by the writer.
     case change(ListChange<Row>)
+    /// A change by the writer, from a source that does not number them; the list numbers it, and the snapshots too.
+    ///
+    /// `mutation` is the ID of the edit that caused it, if it is one of this client's.
+    case unnumbered(mutation: String?, operations: [ListOperation<Row>])
     /// A change that could not be read, so the list fetches a snapshot.
     case unreadable(any Error)
     /// All rows, from a source without changes; the list compares them with the previous rows.

@@ -1,8 +1,6 @@
 public import FanfareClient
 public import LiveRows
 
-import Synchronization
-
 /// The change of a list that an app-specific event describes.
 public struct MappedChange<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// The ID of the edit that caused the event, if it is one of this client's.
@@ -23,14 +21,14 @@ public struct MappedChange<Row: LiveRow>: Sendable where Row.ID: Sendable {
 
 /// A source for app-specific events without revisions, such as `addUser`.
 ///
-/// The source numbers the events itself. It thereby detects events that its own connection lost, but not events that
-/// the backend never published. If you can change the backend, use ``ChannelSource``.
+/// Each list numbers the events itself, so that several lists can share one source. A list fetches all rows when its
+/// connection may have lost events; it does not notice events that the backend never published. If you can change the
+/// backend, use ``ChannelSource``.
 public final class MappedSource<Row: LiveRow>: LiveSource where Row.ID: Sendable {
     private let channel: Channel
     private let fetch: @Sendable () async throws -> [Row]
     private let read: @Sendable (ChannelEvent) throws -> MappedChange<Row>?
     private let write: (@Sendable (ListCommit<Row>) async throws -> Void)?
-    private let number = Atomic<UInt64>(0)
 
     /// Creates a source from a channel and closures.
     ///
@@ -56,29 +54,21 @@ public final class MappedSource<Row: LiveRow>: LiveSource where Row.ID: Sendable
     /// Subscribes and sends each change until the task is cancelled.
     public func listen(_ handler: @escaping @Sendable (SourceEvent<Row>) async -> Void) async throws
     {
-        try await ChannelFollower(channel, handler).follow { [self] event in
+        try await ChannelFollower(channel, handler).follow { [read] event in
             do {
                 guard let change = try read(event) else { return nil }
-                let number = number.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
-                return .change(
-                    ListChange(
-                        revision: number,
-                        mutation: change.mutation,
-                        operations: change.operations
-                    )
-                )
+                return .unnumbered(mutation: change.mutation, operations: change.operations)
             } catch {
                 return .unreadable(LiveListError.unreadableEvent(reason: "\(error)"))
             }
         }
     }
 
-    /// Fetches all rows, with the revision of the last event sent before.
+    /// Fetches all rows, with revision 0: the list numbers them.
     ///
     /// The rows may already contain events that are sent during the fetch, so operations by ID may be applied twice.
     public func snapshot() async throws -> ListSnapshot<Row> {
-        let number = number.load(ordering: .sequentiallyConsistent)
-        return ListSnapshot(revision: number, rows: try await fetch())
+        ListSnapshot(revision: 0, rows: try await fetch())
     }
 
     /// Sends an edit.
