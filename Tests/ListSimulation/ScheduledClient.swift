@@ -125,7 +125,7 @@ struct ScheduledClient {
             case .confirmed(let mutation): close(mutation)
             case .refused(let commit, _): close(commit.mutation)
             case .awaitChange: messages.append(.changeIsDue)
-            case .retrying, .check, .report: break
+            case .retrying, .rest, .check, .report: break
             }
         }
         show()

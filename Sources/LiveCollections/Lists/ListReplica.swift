@@ -22,6 +22,8 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         case refused(ListCommit<Row>, any Error)
         /// Call ``changeIsDue()`` after ``ListOptions/changeTimeout``.
         case awaitChange
+        /// Call ``restIsOver(_:)`` with this number after the time.
+        case rest(number: Int, Duration)
         /// Ask the source for its revision and pass it to ``checked(_:)``.
         case check
         /// Report an error after which the list continues.
@@ -39,6 +41,14 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         var isInSnapshot = false
         /// Whether the source has sent an update since the edit was sent.
         var hasNewerUpdate = false
+    }
+
+    /// The wait after a snapshot whose rows cannot be shown: the same request would have the same answer.
+    private enum Rest {
+        /// A change of the source ends the wait, but not before its first tenth is over.
+        case short(hasChanged: Bool)
+        /// A change of the source ends the wait.
+        case long
     }
 
     /// The edit that was sent and is not answered; edits are sent one at a time.
@@ -88,6 +98,9 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// Whether a change was missed since the fetch began, so that another fetch must follow.
     private var isFetchOutdated = false
     private var unreadableEventsInRow = 0
+    /// The wait for usable rows, and the number of consecutive snapshots without.
+    private var rest: Rest?
+    private var unusableSnapshots = 0
     /// The changes received since the fetch began, and their highest revision.
     private var buffered: [ListChange<Row>] = []
     private var highest: UInt64 = 0
@@ -128,7 +141,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         outage = nil
         if !isFetching { failure = nil }
         isFollowing = true
-        let isIncomplete = revision == nil && !isFetching
+        let isIncomplete = (revision == nil || rest != nil) && !isFetching
         return (isIncomplete ? fetch() : []) + retryNow()
     }
 
@@ -147,16 +160,18 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// Handles a change by the writer.
     package mutating func changed(_ change: ListChange<Row>) -> [Effect] {
         unreadableEventsInRow = 0
+        var effects = endRest()
         if isFetching { buffer(change) }
-        guard let revision else { return [] }
+        guard let revision else { return effects }
         if change.revision <= revision {
             // Already applied, perhaps by a snapshot; the change may still confirm a pending edit.
-            return settle { $0.commit.mutation == change.mutation }
+            return effects + settle { $0.commit.mutation == change.mutation }
         }
-        if change.revision == revision + 1 { return apply(change) }
-        guard !isFetching else { return [] }
+        if change.revision == revision + 1 { return effects + apply(change) }
+        guard !isFetching else { return effects }
         isBehind = true
-        let effects = fetch()
+        guard rest == nil else { return effects }
+        effects += fetch()
         buffer(change)
         return effects
     }
@@ -176,13 +191,14 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
 
     /// Handles an event that could not be read: a change was missed.
     package mutating func unreadable(_ error: any Error) -> [Effect] {
-        failure = error
+        if rest == nil { failure = error }
         isBehind = true
         unreadableEventsInRow += 1
         guard !isFetching else {
             isFetchOutdated = true
             return [.report(error)]
         }
+        guard rest == nil else { return [.report(error)] + endRest() }
         // Many consecutive ones delay the fetches, as failures do.
         fetchFailures = unreadableEventsInRow - 1
         return [.report(error)] + fetch()
@@ -201,9 +217,8 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
             for operation in change.operations { _ = tracked.apply(operation) }
         }
         revision = change.revision
-        if !isFetching { failure = nil }
-        checkRowLimit()
-        return effects + sendNext()
+        if !isFetching, rest == nil { failure = nil }
+        return effects + checkRowLimit() + sendNext()
     }
 
     private func isSettled(_ edit: Pending, by change: ListChange<Row>) -> Bool {
@@ -215,6 +230,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
 
     private mutating func fetch(comparing: Bool = false) -> [Effect] {
         isFetching = true
+        rest = nil
         isComparing = comparing
         isFetchOutdated = false
         fetchNumber += 1
@@ -240,6 +256,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         do {
             var effects = try install(snapshot)
             isFetching = false
+            unusableSnapshots = 0
             for change in exchange(&buffered, with: []) {
                 guard let revision, !isFetching, change.revision >= revision else { continue }
                 effects += changed(change)
@@ -255,8 +272,43 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
             }
             return effects
         } catch {
-            return fetchFailed(number, error)
+            isFetching = false
+            return beginRest(error, hasChanged: isFetchOutdated || highest > snapshot.revision)
         }
+    }
+
+    /// Waits until the source has changed, or for a time that doubles with each snapshot, because its rows cannot be
+    /// shown.
+    private mutating func beginRest(_ error: any Error, hasChanged: Bool) -> [Effect] {
+        failure = error
+        fetchFailures = 0
+        unusableSnapshots += 1
+        rest = .short(hasChanged: hasChanged)
+        return [.report(error), .rest(number: fetchNumber, shortRest)]
+    }
+
+    /// The time before which not even a change causes another request: from 30 seconds up to 8 minutes.
+    private var shortRest: Duration { .seconds(30) * (1 << min(unusableSnapshots - 1, 4)) }
+
+    /// Ends the wait for usable rows, if there is one, because the source has changed: now or after its first tenth.
+    private mutating func endRest() -> [Effect] {
+        switch rest {
+        case .short:
+            rest = .short(hasChanged: true)
+            return []
+        case .long: return fetch()
+        case nil: return []
+        }
+    }
+
+    /// Handles the end of a wait for usable rows.
+    package mutating func restIsOver(_ number: Int) -> [Effect] {
+        guard number == fetchNumber, let rest else { return [] }
+        if case .short(hasChanged: false) = rest {
+            self.rest = .long
+            return [.rest(number: number, shortRest * 9)]
+        }
+        return fetch()
     }
 
     /// Handles a snapshot that could not be fetched or used.
@@ -302,10 +354,13 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
     }
 
     /// Stops following a list that has grown past the limit, until the next snapshot.
-    private mutating func checkRowLimit() {
-        guard rows.count > options.rowsMax else { return }
-        failure = LiveListError.tooManyRows(count: rows.count, limit: options.rowsMax)
+    private mutating func checkRowLimit() -> [Effect] {
+        guard rows.count > options.rowsMax else { return [] }
         revision = nil
+        let error = LiveListError.tooManyRows(count: rows.count, limit: options.rowsMax)
+        guard isFetching || rest != nil else { return beginRest(error, hasChanged: false) }
+        failure = error
+        return []
     }
 
     // MARK: Checks
@@ -322,7 +377,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         return current > revision ? fetch(comparing: true) : []
     }
 
-    private var canCheck: Bool { isFollowing && !isFetching && outage == nil }
+    private var canCheck: Bool { isFollowing && !isFetching && rest == nil && outage == nil }
 
     /// Handles the end of the wait for the change of an accepted edit.
     package mutating func changeIsDue() -> [Effect] {
@@ -331,6 +386,8 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         else { return [] }
         // The wait was for an earlier edit, whose change has arrived.
         guard awaited > revision else { return awaitChange() }
+        // An own edit has changed the rows.
+        guard rest == nil else { return endRest() }
         guard canCheck else { return [] }
         isBehind = true
         return fetch()

@@ -68,6 +68,7 @@ extension LiveList {
                 pendingEdits.removeValue(forKey: commit.mutation)?.end(.failure(error))
                 refusals.send(RefusedEdit(commit: commit, error: error))
             case .awaitChange: awaitChange()
+            case .rest(let number, let time): rest(number, time)
             case .check: check()
             case .report(let error): errors.send(error)
             }
@@ -115,6 +116,12 @@ extension LiveList {
             if await Self.sleep(options.changeTimeout, options) {
                 self?.apply { $0.changeIsDue() }
             }
+        }
+    }
+
+    private func rest(_ number: Int, _ time: Duration) {
+        tasks.add { [options, weak self] in
+            if await Self.sleep(time, options) { self?.apply { $0.restIsOver(number) } }
         }
     }
 

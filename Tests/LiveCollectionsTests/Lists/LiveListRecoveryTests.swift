@@ -32,11 +32,13 @@ import Testing
         source.answerFetch(9, (0..<5).map { Player($0) })
         try await until { list.state.error != nil }
         #expect(list.state.error as? LiveListError == .tooManyRows(count: 5, limit: 4))
+        await source.say(.subscribed)
         try await until { source.fetchCount == 1 }
         source.answerFetch(9, [Player(1), Player(2), Player(1)])
         try await until { list.state.error is DuplicateRow }
         #expect(list.state.error as? DuplicateRow == DuplicateRow(id: "1", first: 0, second: 2))
         #expect(ids(list) == [1, 2, 3])
+        await source.say(.subscribed)
         try await until { source.fetchCount == 1 }
         source.answerFetch(9, [Player(7)])
         try await until { list.state.isLive }
