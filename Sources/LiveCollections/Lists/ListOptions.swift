@@ -24,7 +24,9 @@ public struct ListOptions: Sendable {
     /// The time between two comparisons of the list with its source; `nil` for none.
     ///
     /// A comparison finds a lost change that no later one follows. It requests ``LiveSource/revision()``, and fetches a
-    /// snapshot if that is newer or `nil`. The list also compares the rows after each reconnection.
+    /// snapshot if that is newer or `nil`. There is none if the source reports what it has missed
+    /// (``LiveSource/reportsMissedChanges``). The list also compares the rows after each reconnection, unless the
+    /// source has resumed without loss.
     public var checkInterval: Duration? = .seconds(300)
     /// The retry delays for snapshots, for commits without an answer and for a failed source.
     public var backoff = Backoff()

@@ -126,6 +126,7 @@ extension LiveList {
     }
 
     private func check() {
+        guard !source.reportsMissedChanges else { return }
         tasks.add { [source, weak self] in
             do {
                 let revision = try await source.revision()

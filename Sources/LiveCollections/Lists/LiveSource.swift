@@ -41,6 +41,11 @@ public protocol LiveSource<Row>: Sendable {
     ///   usable answer; the edit is then sent again, up to ``ListOptions/commitAttemptsMax`` times.
     func commit(_ commit: ListCommit<Row>) async throws -> UInt64?
 
+    /// Whether the source reports each change that it has missed, so that its lists need no comparison with it.
+    ///
+    /// Read every ``ListOptions/checkInterval``; with `true` the list makes no request then. The default is `false`.
+    var reportsMissedChanges: Bool { get }
+
     /// Fetches the revision of the rows, to find out whether the list has missed a change.
     ///
     /// Called every ``ListOptions/checkInterval``. The default returns `nil`.
@@ -53,6 +58,9 @@ public protocol LiveSource<Row>: Sendable {
 extension LiveSource {
     /// Returns no rows.
     public func initial() -> ListSnapshot<Row>? { nil }
+
+    /// Returns `false`, so that the list is compared with the source.
+    public var reportsMissedChanges: Bool { false }
 
     /// Returns `nil`, so that the list fetches a snapshot instead.
     public func revision() async throws -> UInt64? { nil }

@@ -23,8 +23,9 @@ where Row.ID: Sendable & Codable {
     ///   - channel: The channel; the source subscribes to it.
     ///   - event: The name of the event with a change.
     ///   - snapshot: Fetches all rows.
-    ///   - revision: Fetches only the revision, for the checks of ``ListOptions/checkInterval``; without the closure,
-    ///     the checks fetch all rows.
+    ///   - revision: Fetches only the revision, for the checks of ``ListOptions/checkInterval``, which find changes
+    ///     that the backend never published. Without the closure there are checks only if the broker keeps no
+    ///     positions; they fetch all rows.
     ///   - commit: Sends an edit and returns its revision. A ``LiveListError`` refuses the edit; any other error means
     ///     that there is no usable answer. Without the closure the list is read-only.
     public init(
@@ -53,6 +54,10 @@ where Row.ID: Sendable & Codable {
             }
         }
     }
+
+    /// Whether the broker numbers the channel's events, so that a missing one is noticed; `false` with a closure for
+    /// the revision.
+    public var reportsMissedChanges: Bool { fetchRevision == nil && channel.position != nil }
 
     /// Fetches all rows from the backend.
     public func snapshot() async throws -> ListSnapshot<Row> { try await fetch() }

@@ -64,6 +64,9 @@ public final class MappedSource<Row: LiveRow>: LiveSource where Row.ID: Sendable
         }
     }
 
+    /// Whether the broker numbers the channel's events, so that a missing one is noticed.
+    public var reportsMissedChanges: Bool { channel.position != nil }
+
     /// Fetches all rows, with revision 0: the list numbers them.
     ///
     /// The rows may already contain events that are sent during the fetch, so operations by ID may be applied twice.

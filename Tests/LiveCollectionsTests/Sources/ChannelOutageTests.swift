@@ -107,6 +107,34 @@ struct ChannelOutageTests {
         try await until { backend.fetchCount == count + 1 && list.state.isLive }
     }
 
+    @Test(
+        "An idle list asks for its rows in intervals only if the broker keeps no positions",
+        arguments: [true, false]
+    )
+    func idle(keepsPositions: Bool) async throws {
+        let broker = keepsPositions ? ScriptedBroker() : broker
+        let clock = ManualClock()
+        let client = broker.client()
+        defer { client.disconnect() }
+        var options = impatient
+        options.clock = clock.clientClock
+        let list = LiveList(backend.source(client.channel("players")), options: options)
+        client.connect()
+        try await until { list.state.isLive }
+        let count = backend.fetchCount
+        for round in 1...3 {
+            try await clock.waitForSleep(of: .seconds(300))
+            clock.advance(by: .seconds(300))
+            if !keepsPositions { try await until { backend.fetchCount == count + round } }
+        }
+        try await clock.waitForSleep(of: .seconds(300))
+        // What the checks have begun precedes the list's handling of this change.
+        let json = #"{"revision":6,"operations":[{"op":"remove","id":1}]}"#
+        try broker.trigger("list_changed", on: ["players"], text: json)
+        try await until { list.rows.isEmpty }
+        #expect(backend.fetchCount == count + (keepsPositions ? 0 : 3))
+    }
+
     @Test("A close after which the client reconnects at once makes the list offline meanwhile")
     func reconnectsAtOnce() async throws {
         let client = broker.client()
