@@ -110,6 +110,23 @@ import Testing
         client.disconnect()
     }
 
+    @Test("The number of unconfirmed edits falls with a confirmation that changes no row")
+    func pendingEditCount() async throws {
+        let (snapshots, continuation) = AsyncThrowingStream<[Person], any Error>.makeStream()
+        let source = SnapshotSource<Person>(commit: { _ in }, snapshots: { snapshots })
+        let model = ListModel(source)
+        let edit = model.list.edit { $0.append(Person(id: 2, name: "Bob")) }
+        #expect(model.pendingEditCount == 1)
+        try await edit.confirmed()
+        #expect(model.list.pendingEditCount == 0)
+        #expect(model.pendingEditCount == 0)
+        #expect(model.rows.map(\.name) == ["Bob"])
+        // A model that is made meanwhile begins with the number.
+        model.list.edit { $0.append(Person(id: 3, name: "Cid")) }
+        #expect(ListModel(model.list).pendingEditCount == 1)
+        continuation.finish()
+    }
+
     @Test("Rows, refusals and changes that a view observes")
     func list() async throws {
         let source = try LocalSource([Person(id: 1, name: "Ann")])

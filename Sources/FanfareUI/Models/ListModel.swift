@@ -30,8 +30,10 @@ public import Observation
     /// Creates a model that follows the list until the model is released.
     public init(_ list: LiveList<Row>) {
         self.list = list
+        pendingEditCount = list.pendingEditCount
         tokens = [
             list.observe { [weak self] update in self?.show(update) },
+            list.observePendingEditCount { [weak self] count in self?.pendingEditCount = count },
             list.observeRefusals { [weak self] refusal in self?.refusal = refusal },
         ]
     }
@@ -51,7 +53,6 @@ public import Observation
     private func show(_ update: ListUpdate<Row>) {
         if !update.changes.isEmpty || rows.isEmpty { rows = update.rows }
         state = update.state
-        pendingEditCount = list.pendingEditCount
     }
 }
 

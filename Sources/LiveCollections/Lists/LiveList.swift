@@ -22,6 +22,8 @@ internal import Foundation
     private(set) var updateNumber = 0
     let signals = UpdateSignals()
     private let observers = Observers<ListUpdate<Row>>()
+    private let pendingEditCounts = Observers<Int>()
+    private var sentPendingEditCount = 0
     let refusals = Observers<RefusedEdit<Row>>()
     let retries = Observers<RetriedEdit<Row>>()
     let errors = Observers<any Error>()
@@ -128,6 +130,13 @@ internal import Foundation
         return token
     }
 
+    /// Calls `perform` with ``pendingEditCount`` when it has changed, after the update of the rows if there is one.
+    ///
+    /// A confirmation often changes no row, and then causes no update.
+    package func observePendingEditCount(_ perform: @escaping (Int) -> Void) -> ListenerToken {
+        pendingEditCounts.add(perform)
+    }
+
     /// Calls `perform` with each edit that was refused and reverted.
     ///
     /// - Parameter perform: Called with the edit and the reason.
@@ -188,15 +197,22 @@ internal import Foundation
 
     // MARK: Delivery
 
-    /// Sends an update, if anything has changed since the last one.
+    /// Sends an update and the number of unconfirmed edits, if they have changed since the last ones.
     func deliver() {
         // An observer's edit is delivered to all observers in the next iteration.
         guard !isDelivering else { return }
         isDelivering = true
         defer { isDelivering = false }
-        while let update = nextUpdate() {
-            observers.send(update)
-            signals.send()
+        while true {
+            if let update = nextUpdate() {
+                observers.send(update)
+                signals.send()
+            } else if pendingEditCount != sentPendingEditCount {
+                sentPendingEditCount = pendingEditCount
+                pendingEditCounts.send(pendingEditCount)
+            } else {
+                return
+            }
         }
     }
 
