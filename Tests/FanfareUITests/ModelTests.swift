@@ -66,6 +66,66 @@ import Testing
         try await wait { if case .failed = model.state { true } else { false } }
     }
 
+    @Test("A channel that was refused goes on when its subscription is confirmed later")
+    func acceptedLater() async throws {
+        let channel = client.channel("orders")
+        let model = ChannelModel(placed, on: channel)
+        client.connect()
+        defer { client.disconnect() }
+        try await broker.waitForSubscribers(to: "orders")
+        for id in 1...3 {
+            try broker.trigger("placed", on: "orders", data: Order(id: id))
+            try await wait { model.state == .live && model.events.last?.id == id }
+            broker.refuseSubscriptions(to: "orders", status: 403)
+            client.disconnect()
+            client.connect()
+            try await wait { if case .failed = model.state { true } else { false } }
+            broker.acceptSubscriptions(to: "orders")
+            channel.subscribe()
+            try await wait { model.state == .live }
+            channel.unsubscribe()
+        }
+        try broker.trigger("placed", on: "orders", data: Order(id: 4))
+        try await wait { model.events.last?.id == 4 }
+        #expect(model.events.map(\.id) == [1, 2, 3, 4])
+        #expect(model.gap == nil)
+    }
+
+    @Test("A channel that was refused from the start goes on when it is accepted")
+    func acceptedAtLast() async throws {
+        broker.refuseSubscriptions(to: "orders", status: 403)
+        let model = ChannelModel(placed, on: client.channel("orders"))
+        client.connect()
+        defer { client.disconnect() }
+        try await wait { if case .failed = model.state { true } else { false } }
+        broker.acceptSubscriptions(to: "orders")
+        client.disconnect()
+        client.connect()
+        try await wait { model.state == .live }
+        try broker.trigger("placed", on: "orders", data: Order(id: 1))
+        try await wait { model.events.last?.id == 1 }
+    }
+
+    @Test("What arrives between the refusal and the model's return is a gap")
+    func missedAfterRefusal() async throws {
+        let channel = client.channel("orders")
+        let model = ChannelModel(placed, on: channel)
+        client.connect()
+        defer { client.disconnect() }
+        try await broker.waitForSubscribers(to: "orders")
+        try broker.trigger("placed", on: "orders", data: Order(id: 1))
+        try await wait { model.events.last?.id == 1 }
+        broker.refuseSubscriptions(to: "orders", status: 403)
+        client.disconnect()
+        client.connect()
+        try await wait { if case .failed = model.state { true } else { false } }
+        try broker.trigger("placed", on: "orders", data: Order(id: 2))
+        broker.acceptSubscriptions(to: "orders")
+        channel.subscribe()
+        try await wait { model.gap != nil || model.events.last?.id == 2 }
+        #expect(model.state == .live)
+    }
+
     @Test("The release of a model ends its subscription")
     func release() async throws {
         client.connect()

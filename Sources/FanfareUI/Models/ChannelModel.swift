@@ -16,7 +16,7 @@ public import Observation
         case live
         /// There is no connection; the client reconnects.
         case offline
-        /// The subscription was refused or the client has failed; no more events arrive.
+        /// The subscription was refused or the client has failed; the model goes on if it is confirmed later.
         case failed(FanfareError)
     }
 
@@ -31,7 +31,10 @@ public import Observation
 
     /// The most events to keep.
     @ObservationIgnored public let limit: Int
-    @ObservationIgnored private let subscription: ChannelSubscription
+    @ObservationIgnored private let event: EventName<Payload>
+    @ObservationIgnored private var subscription: ChannelSubscription
+    /// The position of the last event.
+    @ObservationIgnored private var position: ChannelPosition?
     @ObservationIgnored private var reading: Task<Void, Never>?
     @ObservationIgnored private var tokens: [ListenerToken] = []
 
@@ -44,9 +47,9 @@ public import Observation
     public init(_ event: EventName<Payload>, on channel: Channel, limit: Int = 100) {
         precondition(limit > 0, "the limit must be at least 1")
         self.limit = limit
-        let subscription = channel.subscription()
-        self.subscription = subscription
-        let deliveries = subscription.deliveries(of: event)
+        self.event = event
+        subscription = channel.subscription()
+        read()
         if channel.isSubscribed { state = .live }
         tokens = [
             channel.client.onStatusChange { [weak self] change in
@@ -54,13 +57,6 @@ public import Observation
             },
             channel.bind("pusher:subscription_succeeded") { [weak self] _ in self?.confirmed() },
         ]
-        reading = Task { [weak self] in
-            do throws(FanfareError) {
-                for try await delivery in deliveries { self?.receive(delivery) }
-            } catch {
-                self?.state = .failed(error)
-            }
-        }
     }
 
     deinit {
@@ -71,10 +67,22 @@ public import Observation
     /// Clears the last ``gap``; call it once the app has loaded what was missed.
     public func acknowledgeGap() { gap = nil }
 
+    private func read() {
+        let deliveries = subscription.deliveries(of: event)
+        reading = Task { [weak self] in
+            do throws(FanfareError) {
+                for try await delivery in deliveries { self?.receive(delivery) }
+            } catch {
+                self?.failed(error)
+            }
+        }
+    }
+
     private func receive(_ delivery: Delivery<Payload>) {
         confirmed()
         switch delivery {
-        case .event(let payload, _):
+        case .event(let payload, let position):
+            self.position = position
             events.append(payload)
             if events.count > limit { events.removeFirst(events.count - limit) }
         case .undecodable(_, let error): lastError = error
@@ -83,8 +91,18 @@ public import Observation
         }
     }
 
+    private func failed(_ error: FanfareError) {
+        state = .failed(error)
+        // The confirmation of a later subscription may have come before the end of the events was read.
+        if subscription.channel.isSubscribed { confirmed() }
+    }
+
     private func confirmed() {
-        if case .failed = state { return }
+        if case .failed = state {
+            // The sequence has ended. A lease that begins after its last event reports what has arrived meanwhile.
+            subscription = subscription.channel.subscription(from: position)
+            read()
+        }
         if state != .live { state = .live }
     }
 
