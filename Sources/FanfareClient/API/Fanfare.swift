@@ -1,4 +1,4 @@
-import Synchronization
+package import Synchronization
 
 /// A client of a broker: one connection, with the channels subscribed over it.
 ///
@@ -22,6 +22,8 @@ public final class Fanfare: Sendable {
     /// The client's settings and limits.
     public let options: ClientOptions
 
+    /// The scenes of the app that use the client, and whether each is in the foreground, for `FanfareUI`.
+    package let scenes = Mutex<[ObjectIdentifier: Bool]>([:])
     let state: Mutex<ClientState>
     let outboxWriter: OutboxWriter?
     let positionWriter: PositionWriter?

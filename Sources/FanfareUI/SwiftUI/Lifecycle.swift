@@ -3,14 +3,14 @@
     public import SwiftUI
 
     extension View {
-        /// Connects a client while the scene is in the foreground, and suspends it in the background.
+        /// Connects a client while a scene is in the foreground, and suspends it when all are in the background.
         ///
         /// ```swift
         /// WindowGroup { ContentView().connects(client) }
         /// ```
         ///
-        /// In the foreground again, the client checks the connection at once; sequences deliver what was missed, or a
-        /// gap.
+        /// Several scenes, such as the windows of an iPad app, may share a client. In the foreground again, the client
+        /// checks the connection at once; sequences deliver what was missed, or a gap.
         ///
         /// - Parameter client: The client.
         /// - Returns: The view.
@@ -22,16 +22,20 @@
     private struct ConnectionLifecycle: ViewModifier {
         let client: Fanfare
         @Environment(\.scenePhase) private var phase
+        @State private var scene = SceneConnection()
 
         func body(content: Content) -> some View {
             content
-                .onAppear { client.connect() }
+                .onAppear { scene.enterForeground(of: client) }
+                .onChange(of: ObjectIdentifier(client)) { _, _ in
+                    if phase != .background { scene.enterForeground(of: client) }
+                }
                 .onChange(of: phase) { _, phase in
                     switch phase {
                     case .active:
-                        client.connect()
+                        scene.enterForeground(of: client)
                         client.checkConnection()
-                    case .background: client.suspend()
+                    case .background: scene.enterBackground(of: client)
                     default: break
                     }
                 }
