@@ -62,7 +62,8 @@ package struct BrowserFile: Sendable {
                 others: [
                     PackageResources.channel_js, PackageResources.subscription_js,
                     PackageResources.tracking_js, PackageResources.followed_state_js,
-                    PackageResources.left_channels_js, PackageResources.outbox_js, PackageResources.authorization_js,
+                    PackageResources.left_channels_js, PackageResources.outbox_js,
+                    PackageResources.authorization_js,
                     PackageResources.pauses_js,
                 ]
             ).module
