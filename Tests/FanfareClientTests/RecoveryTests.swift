@@ -243,6 +243,8 @@ import Testing
         await told.wait(for: 1)
         try await away { try broker.trigger("e", toUser: "ann", data: 1) }
         await told.wait(for: 2)
+        // It is told before the events that follow, and the next connection would not get them.
+        await heard.wait(for: 1)
         try await away { broker.restart(keepingHistory: false) }
         await told.wait(for: 3)
         try await away { id.withLock { $0 = "bob" } }

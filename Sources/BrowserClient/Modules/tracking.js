@@ -49,8 +49,9 @@ export class Tracking {
    * came. What follows it is replayed behind the answer to the last one.
    */
   isObsolete(data) {
-    const position = data?.recovered && this.#position;
-    return Boolean(position) && isPosition(data.position) && data.position.serial !== position.serial;
+    if (!data?.recovered || !isPosition(data.position)) return false;
+    const { stream, serial } = this.#position ?? {};
+    return data.position.stream === stream && data.position.serial !== serial;
   }
 
   /**
