@@ -172,12 +172,11 @@ struct TokenRecovery: Sendable {
         _ address: SessionAddress,
         from socketID: SocketID,
         at end: Int64,
-        grace: Int64,
         cursorsMax: Int
     ) -> SessionHandover? {
         guard isOwner else { return nil }
         state = .superseded
-        forgetLeft(at: end, grace: grace)
+        // With what was left: a client that has returned on a connection that was dead counts on it.
         let live = cursors.confirmed(at: end)
         let (all, mayLackCursors) = adding(live, cursorsMax: cursorsMax)
         dormant = [:]

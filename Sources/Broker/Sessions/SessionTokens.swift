@@ -262,7 +262,6 @@ extension Session {
             sessionAddress,
             from: socketID,
             at: time,
-            grace: resubscribeGrace,
             cursorsMax: app.limits.subscriptionsMax
         )
     }

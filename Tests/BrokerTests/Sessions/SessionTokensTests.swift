@@ -120,14 +120,14 @@ private final class Connection {
         #expect(connection.subscribe("a", at: 81) == ["join a 4 from 0"])
     }
 
-    @Test("The next connection gets what was left within the grace", arguments: [30, 31])
-    func leavesAtTheEnd(seconds: Int64) throws {
+    @Test("The next connection gets what was left, since a return may be lost with a dead one")
+    func leavesAtTheEnd() throws {
         let connection = try Connection()
         _ = connection.subscribe("a")
         _ = try connection.own([("a", 4)])
         _ = connection.unsubscribe("a")
-        let handover = connection.session.end(at: seconds * 1_000).handover
-        #expect(handover?.cursors.map(\.position.serial) == (seconds == 30 ? [4] : []))
+        let handover = connection.session.end(at: 60_000).handover
+        #expect(handover?.cursors.map(\.position.serial) == [4])
     }
 
     @Test("Of many channels that were left, the last 64 are kept")
