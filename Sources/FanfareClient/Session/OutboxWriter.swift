@@ -58,27 +58,19 @@ final class OutboxWriter: Sendable {
 
     private let store: any OutboxStore
     private let waiting = Waiting()
-    private let signals: AsyncStream<Void>
-    private let signal: AsyncStream<Void>.Continuation
-    private let writing = Mutex<Task<Void, Never>?>(nil)
+    private let writing = StoreWriting()
 
-    init(_ store: any OutboxStore) {
-        self.store = store
-        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-    }
-
-    // Not cancelled: events triggered before are still written.
-    deinit { signal.finish() }
+    init(_ store: any OutboxStore) { self.store = store }
 
     func append(_ event: OutboxEvent, _ pending: PendingEvent) {
         waiting.append(event, pending)
-        signal.yield()
+        writing.wake()
     }
 
     /// Removes an event that has its outcome; nothing of it is left to store.
     func remove(_ key: String) {
         waiting.remove(key)?.settleStored(.success(()))
-        signal.yield()
+        writing.wake()
     }
 
     /// Reads the stored events, then writes all changes; does nothing when called again.
@@ -92,23 +84,17 @@ final class OutboxWriter: Sendable {
         loaded: @escaping @Sendable ([OutboxEvent]) -> Void,
         failed: @escaping @Sendable (any Error) -> Void
     ) {
-        writing.withLock { writing in
-            guard writing == nil else { return }
-            writing = Task { [store, waiting, signals] in
-                do {
-                    let events = try await store.first(countMax)
-                    waiting.load(events)
-                    loaded(events)
-                } catch {
-                    failed(error)
-                    loaded([])
-                }
-                for await _ in signals {
-                    while let change = waiting.next() {
-                        await Self.write(change, to: store, failed)
-                    }
-                }
+        writing.start { [store, waiting] in
+            do {
+                let events = try await store.first(countMax)
+                waiting.load(events)
+                loaded(events)
+            } catch {
+                failed(error)
+                loaded([])
             }
+        } _: { [store, waiting] in
+            while let change = waiting.next() { await Self.write(change, to: store, failed) }
         }
     }
 

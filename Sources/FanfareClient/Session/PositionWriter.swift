@@ -10,22 +10,14 @@ final class PositionWriter: Sendable {
 
     private let store: any PositionStore
     private let waiting = Waiting()
-    private let signals: AsyncStream<Void>
-    private let signal: AsyncStream<Void>.Continuation
-    private let writing = Mutex<Task<Void, Never>?>(nil)
+    private let writing = StoreWriting()
 
-    init(_ store: any PositionStore) {
-        self.store = store
-        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-    }
-
-    // Not cancelled: positions handled before are still written.
-    deinit { signal.finish() }
+    init(_ store: any PositionStore) { self.store = store }
 
     /// Stores a position that follows all earlier ones of the channel.
     func save(_ position: ChannelPosition, of channel: String) {
         waiting.positions.withLock { $0[channel] = position }
-        signal.yield()
+        writing.wake()
     }
 
     /// Reads the stored positions, none if that fails, then writes all changes; does nothing when called again.
@@ -33,21 +25,18 @@ final class PositionWriter: Sendable {
         loaded: @escaping @Sendable ([String: ChannelPosition]) -> Void,
         failed: @escaping @Sendable (any Error) -> Void
     ) {
-        writing.withLock { writing in
-            guard writing == nil else { return }
-            writing = Task { [store, waiting, signals] in
-                do {
-                    let stored = try await store.positions().map {
-                        ($0.channel, ChannelPosition(stream: $0.stream, serial: $0.serial))
-                    }
-                    loaded(Dictionary(stored) { _, last in last })
-                } catch {
-                    failed(error)
-                    loaded([:])
+        writing.start { [store] in
+            do {
+                let stored = try await store.positions().map {
+                    ($0.channel, ChannelPosition(stream: $0.stream, serial: $0.serial))
                 }
-                for await _ in signals { await Self.write(waiting, to: store, failed) }
-                await Self.write(waiting, to: store, failed)
+                loaded(Dictionary(stored) { _, last in last })
+            } catch {
+                failed(error)
+                loaded([:])
             }
+        } _: { [store, waiting] in
+            await Self.write(waiting, to: store, failed)
         }
     }
 
