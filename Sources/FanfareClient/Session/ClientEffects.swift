@@ -83,13 +83,7 @@ extension Fanfare {
         case .continuity(let channel, let continuity, let position):
             state.log.append((.debug, "\(channel): \(continuity)"))
             let handling = handle(position, of: channel, &state)
-            let (callbacks, sequences) = (
-                state.continuities[channel], state.continuitySequences[channel]
-            )
-            send(&state) {
-                callbacks.send(continuity, retaining: handling, posted: $0)
-                sequences.send(continuity, retaining: handling, posted: $0)
-            }
+            send(continuity, of: channel, retaining: handling, &state)
             state.events.send(continuity, at: position, toFollowersOf: channel, handling)
         case .forget(let channel): state.handled[channel] = nil
         case .presence(let channel, let change):
@@ -102,13 +96,7 @@ extension Fanfare {
             state.leases.clearOwnStart(of: channel)
             state.events.send(.gap(gap), toSequencesOf: channel, state.handling?.handling)
         case .leaseGap(let channel, LeaseStart.own, let gap, _, _):
-            let (callbacks, sequences) = (
-                state.continuities[channel], state.continuitySequences[channel]
-            )
-            send(&state) {
-                callbacks.send(.gap(gap), posted: $0)
-                sequences.send(.gap(gap), posted: $0)
-            }
+            send(.gap(gap), of: channel, retaining: nil, &state)
         case .leaseGap(let channel, let lease, let gap, let isConfirmed, let position):
             state.events.send(gap, toLease: lease, of: channel)
             guard !isConfirmed else { break }
@@ -226,6 +214,22 @@ extension Fanfare {
         state.signInWaiters.finish(throwing: error)
         for channel in state.waiters.keys { state.waiters[channel]?.finish(throwing: error) }
         state.waiters = [:]
+    }
+
+    /// Reports to the callbacks and sequences of a channel what a subscription means for the time before it.
+    private func send(
+        _ continuity: Continuity,
+        of channel: String,
+        retaining handling: Handling?,
+        _ state: inout ClientState
+    ) {
+        let (callbacks, sequences) = (
+            state.continuities[channel], state.continuitySequences[channel]
+        )
+        send(&state) {
+            callbacks.send(continuity, retaining: handling, posted: $0)
+            sequences.send(continuity, retaining: handling, posted: $0)
+        }
     }
 }
 
