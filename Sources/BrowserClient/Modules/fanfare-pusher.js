@@ -7,7 +7,7 @@
 // With a bundler: `fanfareRecovery(Pusher, options)`. The protocol is described in docs/proof/protocol.md, "Positions and replays".
 
 import { FollowedState } from "./followed-state.js";
-import { LeftChannels } from "./left-channels.js";
+import { LeftChannels, beginning } from "./left-channels.js";
 import { pause, pauseBefore } from "./pauses.js";
 import { Tracking } from "./tracking.js";
 
@@ -36,14 +36,14 @@ globalThis.fanfareRecovery = (Pusher, { resubscribeGrace = 30_000 } = {}) => {
   };
   // For a new subscription: `position`, `rewind`, and `fresh` to begin anew.
   const { subscribe, unsubscribe } = prototype;
-  prototype.subscribe = function (name, { position, rewind, fresh } = {}) {
+  prototype.subscribe = function (name, options = {}) {
     const channels = leftOf(this);
     wrapAuthorizer(this, "channelAuthorizer", channels);
-    if (fresh) channels.take(name);
+    if (options.fresh) channels.take(name);
     const channel = subscribe.call(this, name);
     const tracked = trackedChannels.get(channel);
-    if (!tracked) add(new TrackedChannel(this, name, position, rewind, channels.take(name)), channel);
-    else if (position) tracked.startBehind(position);
+    if (!tracked) add(new TrackedChannel(this, name, options, channels.take(name)), channel);
+    else if (options.position) tracked.startBehind(options.position);
     return channel;
   };
   const { signin } = prototype;
@@ -146,13 +146,11 @@ class TrackedChannel {
   #data = null;
   #attempt = 0;
 
-  /** `left` is what was kept of the channel when the app left it; the subscription goes on there. */
-  constructor(pusher, name, position = null, rewind = null, left = undefined) {
+  /** `left` is what was kept of the channel when the app left it. */
+  constructor(pusher, name, options = {}, left = undefined) {
     this.#pusher = pusher;
     this.name = name;
-    const goesOn = !position && left?.tracking.position;
-    this.#tracking = goesOn ? left.tracking : new Tracking(position, rewind);
-    this.#hasState = !goesOn;
+    ({ tracking: this.#tracking, hasState: this.#hasState } = beginning(options, left));
     this.signature = left?.signature ?? null;
   }
 

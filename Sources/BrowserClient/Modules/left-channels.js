@@ -1,8 +1,19 @@
+import { Tracking } from "./tracking.js";
+
+/**
+ * Returns how a new subscription begins: its tracking, and whether the app has the state of its position. `left` is what was
+ * kept of the channel; the subscription continues there, unless the app has a position of its own.
+ */
+export function beginning({ position, rewind }, left) {
+  const continues = !position && left?.tracking.position;
+  return { tracking: continues ? left.tracking : new Tracking(position ?? null, rewind ?? null), hasState: !continues };
+}
+
 /** The maximum number of channels that are kept; the oldest go first. */
 const LEFT_MAX = 100;
 
 /**
- * What a client keeps of the channels that it has left, for a time: a subscription within it goes on there, and its events
+ * What a client keeps of the channels that it has left, for a time: a subscription within it continues there, and its events
  * are those since. Pages leave a channel and subscribe to it again whenever a part of them is drawn anew.
  */
 export class LeftChannels {

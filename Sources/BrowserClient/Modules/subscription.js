@@ -1,5 +1,6 @@
 import { Channel } from "./channel.js";
 import { FollowedState } from "./followed-state.js";
+import { beginning } from "./left-channels.js";
 import { Tracking } from "./tracking.js";
 
 /** A subscription between connection and app: its position, its state, and the functions bound to its events. */
@@ -22,13 +23,11 @@ export class Subscription {
   #hasState;
   #attempt = new AbortController();
 
-  /** `left` is what was kept of the channel when the app left it; the subscription goes on there. */
-  constructor(name, { position, rewind } = {}, connection, left) {
+  /** `left` is what was kept of the channel when the app left it. */
+  constructor(name, options = {}, connection, left) {
     this.name = name;
     this.#connection = connection;
-    const goesOn = !position && left?.tracking.position;
-    this.#tracking = goesOn ? left.tracking : new Tracking(position ?? null, rewind ?? null);
-    this.#hasState = !goesOn;
+    ({ tracking: this.#tracking, hasState: this.#hasState } = beginning(options, left));
     this.signature = left?.signature ?? null;
   }
 
