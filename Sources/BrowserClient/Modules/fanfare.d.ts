@@ -123,7 +123,7 @@ export class Fanfare {
   /**
    * Subscribes, also after each reconnect; returns the channel of that name.
    *
-   * A channel that was left within `resubscribeGrace` goes on at its position.
+   * A channel that was left within `resubscribeGrace` continues at its position.
    */
   subscribe(name: string, options?: SubscribeOptions): Channel;
   /** Ends a subscription; its position is forgotten after `resubscribeGrace`. */

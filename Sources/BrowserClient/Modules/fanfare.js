@@ -138,8 +138,8 @@ export class Fanfare {
    * - `rewind`: begin with earlier events, `{ count }` or `{ seconds }`, where the broker's rule allows it
    * - `fresh`: begin anew, although the channel was left within `resubscribeGrace`
    *
-   * A channel that was left within that time goes on at its position, and on the same connection with the same signature.
-   * One that is subscribed keeps its place: if that is ahead of `position`, `pusher:continuity` tells a gap.
+   * A channel that was left within that time continues at its position, and on the same connection with the same signature.
+   * One that is subscribed keeps its place: if that is ahead of `position`, `pusher:continuity` reports a gap.
    */
   subscribe(name, options = {}) {
     let subscription = this.#subscriptions.get(name);

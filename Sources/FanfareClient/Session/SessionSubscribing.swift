@@ -8,7 +8,7 @@ extension ClientSession {
     /// Subscribes now or when connected, and again on each later connection.
     ///
     /// The position of a channel that is subscribed stays, because its readers continue there: a lease that begins
-    /// before it is told a gap.
+    /// before it gets a gap.
     ///
     /// - Parameters:
     ///   - channel: The channel's name.

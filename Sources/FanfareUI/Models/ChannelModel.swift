@@ -16,7 +16,7 @@ public import Observation
         case live
         /// There is no connection; the client reconnects.
         case offline
-        /// The subscription was refused or the client has failed; the model goes on if it is confirmed later.
+        /// The subscription was refused or the client has failed; the model continues if it is confirmed later.
         case failed(FanfareError)
     }
 
