@@ -90,8 +90,7 @@ package final class Gateway {
                     limits: settings.webSocketLimits,
                     compression: deflate
                 ),
-                deflaters: deflaters,
-                context: core.context
+                deflaters: deflaters
             )
             let (token, fault) = token(of: head, app)
             let connection = Connection(

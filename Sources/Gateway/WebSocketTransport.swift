@@ -7,8 +7,7 @@ import WebSocket
 /// A WebSocket that carries the messages of a connection.
 final class WebSocketTransport: Transport {
     let stream: Stream
-    let encoder: (any EnvelopeEncoder)?
-    private let context: ShardContext
+    private let deflater: SharedDeflater?
     // Exclusive access is not checked: the endpoint calls nothing that re-enters the transport.
     @exclusivity(unchecked) private var endpoint: WebSocketEndpoint
     @exclusivity(unchecked) private(set) var connection: Connection?
@@ -19,12 +18,10 @@ final class WebSocketTransport: Transport {
     init(
         _ stream: Stream,
         _ endpoint: consuming WebSocketEndpoint,
-        deflaters: SharedDeflaters,
-        context: ShardContext
+        deflaters: SharedDeflaters
     ) {
         self.stream = stream
-        self.context = context
-        encoder = endpoint.sharedWindowBits.map { deflaters[$0] }
+        deflater = endpoint.sharedWindowBits.map { deflaters[$0] }
         self.endpoint = endpoint
     }
 
@@ -32,6 +29,8 @@ final class WebSocketTransport: Transport {
     func carry(_ connection: Connection) { self.connection = connection }
 
     // MARK: - Sending
+
+    var encoder: (any EnvelopeEncoder)? { deflater }
 
     func encode(_ message: ServerMessage) -> [UInt8] {
         var frame: [UInt8] = []
@@ -46,8 +45,8 @@ final class WebSocketTransport: Transport {
     }
 
     func write(_ frame: consuming [UInt8]) {
-        if context.isObserved(.frames), !frame.isEmpty {
-            connection?.trace(sent: Self.text(of: frame))
+        if let connection, connection.context.isObserved(.frames), !frame.isEmpty {
+            connection.trace(sent: Self.text(of: frame))
         }
         stream.write(frame)
     }
@@ -88,7 +87,8 @@ final class WebSocketTransport: Transport {
 
     private func finish(with frame: [UInt8]?, peerIsDone: Bool = false) {
         if let frame { write(frame) }
-        stream.close(within: context.settings.closeTimeout, peerIsDone: peerIsDone)
+        let timeout = connection?.context.settings.closeTimeout ?? .zero
+        stream.close(within: timeout, peerIsDone: peerIsDone)
     }
 
     // MARK: - Incomplete messages
@@ -127,7 +127,7 @@ extension WebSocketTransport: StreamDelegate {
                 }
             }
         } catch {
-            if let limit = error.limit { context.limitMet(limit, of: connection.app.id) }
+            if let limit = error.limit { connection.context.limitMet(limit, of: connection.app.id) }
             close(error.closeCode, reason: error.description)
         }
         if endpoint.hasIncompleteMessage { holdIncompleteMessage(connection) }

@@ -52,8 +52,7 @@ import WebSocket
                 transport: WebSocketTransport(
                     stream,
                     WebSocketEndpoint(role: .server),
-                    deflaters: SharedDeflaters(options: nil),
-                    context: core.context
+                    deflaters: SharedDeflaters(options: nil)
                 ),
                 context: core.context
             )

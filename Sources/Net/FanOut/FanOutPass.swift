@@ -65,7 +65,7 @@ extension StreamGroup {
         cursor = min(whole, Int32(descriptors.count))
         for index in Int(cursor)..<descriptors.count {
             let stream = streams[index]
-            let start = stream.memberships[self].map(\.start) ?? 0
+            let start = stream.memberships[self].map { Int($0.start) } ?? 0
             stream.sendOrQueue(batch.part(for: stream, from: start))
         }
         return batch

@@ -2,7 +2,7 @@
 struct GroupMembership {
     let group: StreamGroup
     /// The byte of the group's waiting batch at which the member's frames begin; it joined after the earlier ones.
-    var start: Int
+    var start: UInt32
     /// The index among the group's members.
     var index: Int32
 }

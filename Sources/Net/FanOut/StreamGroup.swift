@@ -77,7 +77,7 @@ public final class StreamGroup {
         assert(stream.reactor === reactor)
         precondition(!stream.memberships.contains(self), "a stream is a member once")
         // At the end, past the cursor, so that the new member is not part of a pass under way.
-        let (index, start) = (Int32(streams.count), waiting.bytes.count)
+        let (index, start) = (Int32(streams.count), UInt32(waiting.bytes.count))
         let membership = GroupMembership(group: self, start: start, index: index)
         change { streams, descriptors in
             streams.append(stream)
@@ -100,7 +100,7 @@ public final class StreamGroup {
         }
         let (passBatch, waiting) = (passBatch, waiting)
         let rest = membership.index < cursor ? passBatch.part(for: stream, from: 0) : []
-        let start = membership.index < whole ? 0 : membership.start
+        let start = membership.index < whole ? 0 : Int(membership.start)
         let next = waiting.isEmpty ? [] : waiting.part(for: stream, from: start)
         removeMember(membership)
         // Written now, so that the caller's next write comes after it.

@@ -25,8 +25,6 @@ public final class Stream {
     let queuedBytesMax: UInt32
     /// The deadline of connecting, of the handshake or of closing.
     var deadline: TimerID?
-    /// Exclusive access is unchecked: closing it makes no callbacks.
-    @exclusivity(unchecked) var descriptor: FileDescriptor?
     var phase: Phase
     var obstacles: Obstacles = [.notOpen] {
         didSet {
@@ -34,8 +32,10 @@ public final class Stream {
             memberships.forEach { $0.group.updateDescriptor(of: self, at: $0) }
         }
     }
-    var flags: Flags = []
     var lag = ReaderLag.none
+    /// Exclusive access is unchecked: closing it makes no callbacks.
+    @exclusivity(unchecked) var descriptor: FileDescriptor?
+    var flags: Flags = []
     /// The number of unsent batches with frames that exclude this stream.
     var exclusionCount: Int32 = 0
 

@@ -7,7 +7,7 @@ package final class Connection {
     /// What carries its messages.
     let transport: any Transport
     /// The context of the connection's shard.
-    let context: ShardContext
+    package let context: ShardContext
     // Exclusive access to the fields that every message needs is not checked: the session calls nothing that re-enters
     // the connection.
     @exclusivity(unchecked) var session: Session
