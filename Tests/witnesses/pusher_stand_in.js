@@ -1,4 +1,6 @@
 // Has the names of pusher-js that a demo's page uses, and no more: pages are tried with it where there is no internet.
+//
+// Its own option `lives` is the number of connections without a close frame after which it fails, as versions before 8.2 do.
 
 class Bindings {
   #actions = [];
@@ -34,6 +36,12 @@ window.Pusher = class Pusher {
     const { customHandler, endpoint } = options.channelAuthorization ?? {};
     const channelAuthorizer = customHandler ?? ((request, callback) => askEndpoint(endpoint, request, callback));
     this.config = { channelAuthorizer };
+    let lives = options.lives ?? Infinity;
+    Object.assign(this.connection, {
+      updateStrategy: () => (lives = options.lives),
+      connect: () => (lives > 0 ? this.connect() : this.#become("failed")),
+      ended: ({ wasClean }) => (lives -= wasClean ? 0 : 1),
+    });
     Pusher.instances.push(this);
     this.connection.bind("message", (event) => this.#handle(event));
     this.connect();
@@ -44,12 +52,13 @@ window.Pusher = class Pusher {
     this.#become("connecting");
     this.socket = Pusher.Runtime.createWebSocket(this.#url);
     this.socket.onmessage = ({ data }) => this.#receive(JSON.parse(data));
-    this.socket.onclose = () => {
+    this.socket.onclose = (event) => {
       this.socket = null;
+      this.connection.ended(event);
       for (const channel of Object.values(this.#channels)) channel.subscribed = false;
       if (this.connection.state === "disconnected") return;
       this.#become("connecting");
-      setTimeout(() => this.connect(), 1000);
+      setTimeout(() => this.connection.connect(), 1000);
     };
   }
 
@@ -118,6 +127,7 @@ window.Pusher = class Pusher {
     const previous = this.connection.state;
     this.connection.state = current;
     this.connection.emit("state_change", { previous, current });
+    this.connection.emit(current);
   }
 };
 

@@ -164,6 +164,18 @@ def test_a_page_is_back_soon_after_a_restart(browsers, site, script, ends):
     assert connected - back < 3000, page.run("return states")
 
 
+def test_a_page_connects_again_however_many_connections_end_without_a_close_frame(browsers, site, script, broker, line, backend):
+    page = PusherPage(browsers[0], site, script, broker, line.port, lives=2)
+    page.follow("news", "new", "pusher:gap")
+    for number in range(5):
+        former = page.socket_id
+        line.cut()
+        backend.trigger("news", "new", number)
+        page.await_connection(former)
+        page.await_new(list(range(number + 1)))
+    assert page.heard_of("pusher:gap") == []
+
+
 def test_a_blocked_page_loses_nothing_at_a_cut(page, line, backend):
     page.follow("news", "new")
     page.run("setTimeout(() => { for (const end = Date.now() + 2000; Date.now() < end; ); })")

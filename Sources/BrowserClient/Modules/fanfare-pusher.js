@@ -24,8 +24,11 @@ globalThis.fanfareRecovery = (Pusher, { resubscribeGrace = 30_000 } = {}) => {
   Runtime.createWebSocket = function (url) {
     const instanceOf = (socketID) => Pusher.instances.find(({ connection }) => connection.socket_id === socketID);
     return track(createWebSocket.call(this, url), instanceOf, (socketID) => {
-      if (socketID) lostAt.set(instanceOf(socketID) ?? {}, Date.now());
-      else for (const pusher of Pusher.instances) if (url.includes(`/app/${pusher.key}?`)) retrySoon(pusher);
+      const pusher = socketID && instanceOf(socketID);
+      if (pusher) {
+        lostAt.set(pusher, Date.now());
+        reviveWhenFailed(pusher.connection);
+      } else if (!socketID) for (const pusher of Pusher.instances) if (url.includes(`/app/${pusher.key}?`)) retrySoon(pusher);
     });
   };
   /** The channels that each client has left. */
@@ -81,6 +84,22 @@ function retrySoon(pusher) {
     retrying.delete(pusher);
     if (["connecting", "unavailable"].includes(connection.state)) connection.retryIn?.(0);
   }, 500 + Math.random() * 500);
+}
+
+/** The connections that are revived when they fail. */
+const revived = new WeakSet();
+
+/**
+ * Makes a client that has been connected begin anew when it gives up: versions of pusher-js before 8.2 use no more WebSockets
+ * after two that ended without a close frame.
+ */
+function reviveWhenFailed(connection) {
+  if (revived.has(connection)) return;
+  revived.add(connection);
+  connection.bind("failed", () => {
+    connection.updateStrategy?.();
+    connection.connect();
+  });
 }
 
 /** The tracked channels by their channel objects, and a user's own channel by its user object. */
