@@ -15,9 +15,13 @@ extension BrokerServer {
     /// A broker that cannot start is stopped when this returns. The allocator of the process is set to merge freed blocks at
     /// once (``MemoryTrim/mergeFreedBlocksAtOnce()``).
     ///
+    /// - Parameter inherited: Sockets that a service manager keeps open across restarts. Each must be for one of the
+    ///   addresses on which the broker serves clients.
     /// - Returns: The addresses, with the ports that the kernel chose for port 0.
     /// - Throws: ``StartError``, with the address that could not be listened on.
-    public func start() async throws(StartError) -> Addresses {
+    public func start(
+        inherited: InheritedSockets = .none
+    ) async throws(StartError) -> Addresses {
         MemoryTrim.mergeFreedBlocksAtOnce()
         do throws(StartError) {
             do throws(SystemError) {
@@ -30,7 +34,7 @@ extension BrokerServer {
             try await joinCluster()
             // Before clients can connect and cause webhooks.
             do { try await webhookService.start() } catch { throw .webhooks(error) }
-            return try await listen()
+            return try await listen(inherited)
         } catch {
             await stop(within: .zero)
             throw error
@@ -81,21 +85,26 @@ extension BrokerServer {
         }
     }
 
-    private func listen() async throws(StartError) -> Addresses {
+    private func listen(_ inherited: InheritedSockets) async throws(StartError) -> Addresses {
         var addresses = Addresses()
         if let port = configuration.port {
-            addresses.plainAll = try await listen(port: port, tls: nil)
+            addresses.plainAll = try await listen(port: port, inherited, tls: nil)
         }
         if let port = configuration.tlsPort, let tls = certificates.withLock({ $0?.context }) {
-            addresses.tlsAll = try await listen(port: port, tls: tls)
+            addresses.tlsAll = try await listen(port: port, inherited, tls: tls)
         }
         if let path = configuration.unixSocket {
             // A path has one listener: SO_REUSEPORT does not spread Unix-domain connections.
             addresses.unix = try await listen(
                 on: .unix(path: path),
+                inherited,
                 tls: nil,
                 shards: shards.prefix(1)
             )
+        }
+        let served = addresses.plainAll + addresses.tlsAll + [addresses.unix].compactMap(\.self)
+        if let unserved = inherited.addresses.first(where: { !served.contains($0) }) {
+            throw .unservedSocket(unserved)
         }
         if let port = configuration.metrics.port {
             addresses.metricsAll = try await listen(at: configuration.metrics.hosts, port) {
@@ -174,15 +183,19 @@ extension BrokerServer {
         }
     }
 
-    private func listen(port: UInt16, tls: TLSContext?) async throws(StartError) -> [SocketAddress]
-    {
+    private func listen(
+        port: UInt16,
+        _ inherited: InheritedSockets,
+        tls: TLSContext?
+    ) async throws(StartError) -> [SocketAddress] {
         try await listen(at: configuration.hosts, port) { (address) async throws(StartError) in
-            try await listen(on: address, tls: tls, shards: shards[...])
+            try await listen(on: address, inherited, tls: tls, shards: shards[...])
         }
     }
 
     private func listen(
         on address: SocketAddress,
+        _ inherited: InheritedSockets,
         tls: TLSContext?,
         shards: ArraySlice<Shard>
     ) async throws(StartError) -> SocketAddress {
@@ -190,7 +203,8 @@ extension BrokerServer {
         do throws(SystemError) {
             // With SO_REUSEPORT another broker of this user could share the port: clients and events would be split
             // between the two. A listener without it finds out.
-            if let first = shards.first, shards.count > 1, address.port != 0 {
+            let isOwn = !inherited.contains(address)
+            if isOwn, let first = shards.first, shards.count > 1, address.port != 0 {
                 try await first.checkIsFree(address)
             }
             for shard in shards {
@@ -198,6 +212,7 @@ extension BrokerServer {
                 address = try await shard.listen(
                     on: address,
                     sharing: shards.count > 1,
+                    inherited: inherited,
                     tls: tls
                 )
             }
@@ -219,6 +234,8 @@ public enum StartError: Error, CustomStringConvertible {
     case noAddress(host: String)
     /// Listening on the address has failed.
     case listen(SocketAddress, SystemError)
+    /// A service manager has passed a socket with an address on which the broker does not serve clients.
+    case unservedSocket(SocketAddress)
     /// Webhooks cannot be sent.
     case webhooks(WebhooksError)
     /// The archive cannot be opened.
@@ -238,6 +255,9 @@ public enum StartError: Error, CustomStringConvertible {
         case .listen(let address, let error):
             "Cannot listen on \(address): \(error). "
                 + "Is another broker running there? Choose another port with --port"
+        case .unservedSocket(let address):
+            "A socket was passed that listens on \(address), where the broker serves no clients: "
+                + "give listen.host with listen.port, and ListenStream= of the socket's unit, the same address"
         case .archive(let reason):
             "The archive (recovery.database) cannot be opened: \(reason)"
         case .cluster(let reason):

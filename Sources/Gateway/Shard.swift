@@ -81,7 +81,7 @@ package actor Shard: LoopResident {
         try core.context.reactor.listen(on: address, accept: site.accept).close()
     }
 
-    /// Listens on `address`, with TLS if a context is passed.
+    /// Listens on `address`, or accepts from the inherited socket for it, with TLS if a context is passed.
     ///
     /// Returns the address, with the port that the kernel chose for port 0.
     ///
@@ -89,9 +89,10 @@ package actor Shard: LoopResident {
     package func listen(
         on address: SocketAddress,
         sharing: Bool,
+        inherited: InheritedSockets,
         tls: TLSContext?
     ) throws(SystemError) -> SocketAddress {
-        try open(site, on: address, sharing: sharing, tls: tls)
+        try open(site, on: address, sharing: sharing, inherited: inherited, tls: tls)
     }
 
     /// Listens only for the console on `address`.
@@ -117,12 +118,14 @@ package actor Shard: LoopResident {
         _ site: HTTPSite,
         on address: SocketAddress,
         sharing: Bool,
+        inherited: InheritedSockets = .none,
         tls: TLSContext?
     ) throws(SystemError) -> SocketAddress {
         guard !isStopping else { throw SystemError(call: "listen", code: ECANCELED) }
         let listener = try core.context.reactor.listen(
             on: address,
             reusePort: sharing,
+            inherited: inherited,
             tls: tls,
             streamLimits: core.context.settings.streamLimits,
             hasCapacity: site.hasCapacity,

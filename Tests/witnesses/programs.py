@@ -24,9 +24,13 @@ STOP_TIME_MAX = 20
 class Program:
     """One running program; what it prints, on either stream, is kept for the report of a failure."""
 
-    def __init__(self, name, *arguments, folder=BUILD, through=(), is_typed_at=False):
+    def __init__(self, name, *arguments, folder=BUILD, through=(), is_typed_at=False, inherited=None):
         path = folder / name
         assert path.exists(), f"{path} is missing: run `swift build --build-tests` first"
+        if inherited:
+            # As a service manager passes a socket: the descriptor 3, for the process that the program will be.
+            passing = f'exec env LISTEN_PID=$$ LISTEN_FDS=1 "$0" "$@" 3<&{inherited.fileno()}'
+            through = ("bash", "-c", passing, *through)
         self.name = name
         self.lines = []
         self._new_lines = queue.Queue()
@@ -36,6 +40,7 @@ class Program:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            pass_fds=[inherited.fileno()] if inherited else [],
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -144,13 +149,13 @@ class Broker(Program):
 
     app_id, key, secret = "1", "app-key", "app-secret"
 
-    def __init__(self, port=None, certificate=None, configuration=None, through=()):
+    def __init__(self, port=None, certificate=None, configuration=None, through=(), inherited=None):
         configured = ["--config", configuration] if configuration else []
         tls = []
         if certificate:
             tls = ["--tls-port", 0]
             tls += ["--tls-certificate", certificate.certificate, "--tls-key", certificate.key]
-        super().__init__("fanfare", "serve", "--port", port or free_port(), *tls, *configured, through=through)
+        super().__init__("fanfare", "serve", "--port", port or free_port(), *tls, *configured, through=through, inherited=inherited)
         ready = self.await_ready(r"^fanfare [0-9.]+: ready .*")[0]
         self.port = int(re.search(r"\bws://[^ ]*:(\d+)", ready)[1])
         secure = re.search(r"\bwss://[^ ]*:(\d+)", ready)

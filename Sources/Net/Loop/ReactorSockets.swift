@@ -12,6 +12,7 @@ extension Reactor {
     ///   - address: The address. With port 0 the kernel chooses a port, given by ``Listener/address``.
     ///   - backlog: The maximum number of connections that may wait to be accepted; Linux caps it (`somaxconn`).
     ///   - reusePort: Whether other loops listen on the same address, each accepting its share.
+    ///   - inherited: Sockets that are used in place of new ones; loops share one.
     ///   - tls: The encryption of all streams of this listener; nil for none.
     ///   - streamLimits: The limits of each accepted stream.
     ///   - hasCapacity: Returns whether one more connection may be accepted. If not, connections wait in the backlog,
@@ -25,6 +26,7 @@ extension Reactor {
         on address: SocketAddress,
         backlog: Int32 = 4096,
         reusePort: Bool = false,
+        inherited: InheritedSockets = .none,
         tls: TLSContext? = nil,
         streamLimits: StreamLimits = .init(),
         hasCapacity: @escaping () -> Bool = { true },
@@ -32,11 +34,16 @@ extension Reactor {
         accept: @escaping (Stream) -> any StreamDelegate
     ) throws(SystemError) -> Listener {
         var file: UnixSocketFile?
-        if case .unix(let path) = address.family {
+        let descriptor: FileDescriptor
+        if let shared = try inherited.socket(for: address) {
+            descriptor = shared
+        } else if case .unix(let path) = address.family {
             try UnixSocketFile.removeStale(at: address, path: path)
+            descriptor = try Socket.listen(on: address, backlog: backlog, reusePort: false)
+            file = UnixSocketFile(path: path)
+        } else {
+            descriptor = try Socket.listen(on: address, backlog: backlog, reusePort: reusePort)
         }
-        let descriptor = try Socket.listen(on: address, backlog: backlog, reusePort: reusePort)
-        if case .unix(let path) = address.family { file = UnixSocketFile(path: path) }
         let bound = SocketAddress(of: descriptor.raw) { getsockname($0, $1, &$2) }
         let listener = Listener(
             descriptor,

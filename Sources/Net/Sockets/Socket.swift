@@ -71,6 +71,12 @@ enum Socket {
         try? set(Int32(TCP_NOTSENT_LOWAT), of: Int32(IPPROTO_TCP), to: 0, on: fd)
     }
 
+    /// Sets the options that the sockets which a TCP listener accepts inherit.
+    static func setStreamOptions(on listener: Int32) throws(SystemError) {
+        try setNoDelay(on: listener)
+        try setUnsentMax(on: listener)
+    }
+
     /// The bound, in bytes; several of the largest events, so that the kernel always has bytes to send between two
     /// turns.
     static var unsentMax: Int32 { 128 << 10 }
@@ -108,9 +114,7 @@ enum Socket {
         if !address.isUnix {
             try set(SO_REUSEADDR, of: SOL_SOCKET, to: 1, on: descriptor.raw)
             if reusePort { try set(SO_REUSEPORT, of: SOL_SOCKET, to: 1, on: descriptor.raw) }
-            // Accepted sockets inherit both.
-            try setNoDelay(on: descriptor.raw)
-            try setUnsentMax(on: descriptor.raw)
+            try setStreamOptions(on: descriptor.raw)
         }
         if address.protocolFamily == AF_INET6 {
             // [::] is every network, IPv4 included (ipv6(7)), independent of the machine's settings.

@@ -3,6 +3,7 @@ import Broker
 import BrokerConfiguration
 import CommandSupport
 import FanfareServer
+import Foundation
 import Glibc
 import Logging
 import Net
@@ -121,7 +122,10 @@ struct Serve: AsyncParsableCommand {
         let addresses: BrokerServer.Addresses
         do {
             server = try BrokerServer(configuration: configuration, log: logger)
-            addresses = try await server.start()
+            let inherited = try InheritedSockets(
+                environment: ProcessInfo.processInfo.environment
+            )
+            addresses = try await server.start(inherited: inherited)
         } catch {
             throw CommandError("\(error)")
         }
