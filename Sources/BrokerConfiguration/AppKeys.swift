@@ -181,6 +181,16 @@ enum AppKeys {
                 """
         ),
         Key(
+            "presence_grace",
+            \.features.presenceGrace,
+            .count("a number of seconds", in: 0...60),
+            help: """
+                Seconds that a user stays a member of a presence channel after the last connection \
+                has left, so that the others see no leave and join when a page is reloaded. \
+                Webhooks have their own 3 s. 0: a user leaves at once.
+                """
+        ),
+        Key(
             "user_info_length_max",
             \.limits.userInfoLengthMax,
             .bytes(in: 0...(1 << 20)),

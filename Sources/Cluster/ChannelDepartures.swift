@@ -79,12 +79,20 @@ extension SharedChannels {
     }
 
     private func sendDetach(_ remote: RemoteChannel) {
-        let call = remotes.calls(of: remote).detach(from: remote.channel, rules[remote.address])
+        guard remote.departing.isEmpty else {
+            remote.isDetachRefused = true
+            return
+        }
+        let call = remotes.calls(of: remote).detach(
+            from: remote.channel,
+            rules[remote.address],
+            since: remote.vacantSince?.duration(to: context.reactor.now) ?? .zero
+        )
         let detach = AwaitedCall(isPaced: true) { [self] reply in detached(reply, remote) }
         partitions.send(call, to: remote.partition, as: detach)
     }
 
-    /// Detaches the node when the user that was still a member has left; its call to join was still unanswered.
+    /// Detaches the node when the user that was still a member has left.
     func detachIfRefused(_ remote: RemoteChannel) {
         guard remote.isDetachRefused, remotes.subscriptionCount(of: remote) == 0 else { return }
         remote.isDetachRefused = false
@@ -110,7 +118,7 @@ extension SharedChannels {
             vacant.removeFirst()
             guard remotes[remote.address] === remote, remote.vacantSince == since else { continue }
             guard remote.attaching == nil, !remote.isQueued,
-                remotes.subscriptionCount(of: remote) == 0
+                remotes.subscriptionCount(of: remote) == 0, remote.departing.isEmpty
             else {
                 // A subscription waits for Redis and may be abandoned, or Redis has to be notified of the end of the
                 // last one.

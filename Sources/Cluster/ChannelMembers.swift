@@ -1,4 +1,5 @@
 import Broker
+import Net
 import PusherProtocol
 import RESP
 import Redis
@@ -6,12 +7,15 @@ import Shard
 
 /// The members of presence channels: Redis has those of all nodes, and announces arrivals and departures.
 ///
-/// The node reports a user's first connection to a channel, and the end of the last one, to Redis. The subscription of a
-/// new member is granted when its own arrival has been announced. So its list of members is the one at that place in the
-/// order.
+/// The node reports a user's first connection to a channel to Redis, and the end of the last one when the user has not
+/// returned within the app's grace. The subscription of a new member is granted when its own arrival has been
+/// announced. So its list of members is the one at that place in the order.
 final class ChannelMembers {
     // The channels own this object.
     private unowned let shared: SharedChannels
+    /// The users of this node that leave if they do not return in time.
+    private var departing = DepartingMembers()
+    private lazy var leaving = DelayedWork(on: context.reactor) { [unowned self] in leaveDue() }
 
     init(_ shared: SharedChannels) { self.shared = shared }
 
@@ -22,9 +26,14 @@ final class ChannelMembers {
 
     /// Whether a subscription waits for its user to become a member.
     func joins(_ subscription: PendingSubscription, _ remote: RemoteChannel) -> Bool {
-        guard let member = subscription.member, !remote.joined.contains(member.id) else {
+        guard let member = subscription.member else { return false }
+        let isDeparting = remote.departing.removeValue(forKey: member.id) != nil
+        if isDeparting { departing.remove(member.id, from: remote.address) }
+        guard !remote.joined.contains(member.id) || isDeparting && isChanged(member, remote) else {
             return false
         }
+        // With another info, a user leaves and joins.
+        if isDeparting { leave(member.id, remote, since: .zero) }
         if remote.join(subscription, as: member.id) {
             let call = arrival(of: member, on: remote, membersMax: membersMax(of: remote))
             shared.partitions.send(call, to: remote.partition) { [self] reply in
@@ -32,6 +41,10 @@ final class ChannelMembers {
             }
         }
         return true
+    }
+
+    private func isChanged(_ member: Member, _ remote: RemoteChannel) -> Bool {
+        remote.members[member.id].map { $0.info ?? [] != member.info ?? [] } ?? false
     }
 
     private func membersMax(of remote: RemoteChannel) -> Int {
@@ -63,7 +76,16 @@ final class ChannelMembers {
         }
         switch arrival {
         case .refused:
-            for subscription in remote.takeJoining(member.id) ?? [] {
+            let subscriptions = remote.takeJoining(member.id) ?? []
+            // Another user of this node makes room, if one is about to leave.
+            if let user = remote.members.members.first(where: { remote.departing[$0.id] != nil }) {
+                leaveNow(user.id, remote)
+                for subscription in subscriptions {
+                    shared.subscribe(subscription, to: remote.address)
+                }
+                return
+            }
+            for subscription in subscriptions {
                 shared.service.sendRefusal(
                     of: subscription.request,
                     at: remote.address,
@@ -103,13 +125,54 @@ final class ChannelMembers {
 
     /// Called when the last connection of a user may have left a channel.
     func leaveIfAbsent(_ user: UserID, _ remote: RemoteChannel) {
-        guard remote.joined.contains(user) else { return }
+        guard remote.joined.contains(user), remote.departing[user] == nil else { return }
         guard !isPresent(user, on: remote) else { return }
+        remote.departing[user] = context.reactor.now
+        let app = context.registry.apps[remote.address.app]
+        let grace = Int64(app?.features.presenceGrace ?? 0) * 1_000
+        guard grace > 0 else { return leaveNow(user, remote) }
+        // When no member has a connection, none is there to see who leaves.
+        guard remote.departing.count < remote.members.members.count else {
+            for user in remote.departing.keys.sorted(by: { $0.text < $1.text }) {
+                leaveNow(user, remote)
+            }
+            return
+        }
+        let due = context.milliseconds + grace
+        departing.add(user, from: remote.address, until: due, after: grace)
+        scheduleLeaving()
+    }
+
+    private func scheduleLeaving() {
+        guard let due = departing.nextDue else { return }
+        // The times of another app's members may be earlier.
+        leaving.schedule(after: .milliseconds(min(max(due - context.milliseconds, 1), 1_000)))
+    }
+
+    private func leaveDue() {
+        let due = departing.takeDue(atMost: SharedChannels.departuresMax, at: context.milliseconds)
+        for (address, user) in due {
+            if let remote = remotes[address] { leaveNow(user, remote) }
+        }
+        scheduleLeaving()
+    }
+
+    /// Ends the membership of a departing user, unless the user has a connection again.
+    private func leaveNow(_ user: UserID, _ remote: RemoteChannel) {
+        departing.remove(user, from: remote.address)
+        guard let since = remote.departing.removeValue(forKey: user) else { return }
+        guard remote.joined.contains(user), !isPresent(user, on: remote) else { return }
+        leave(user, remote, since: since.duration(to: context.reactor.now))
+    }
+
+    /// Ends the membership of a user whose last connection has left this long ago.
+    private func leave(_ user: UserID, _ remote: RemoteChannel, since elapsed: Duration) {
         remote.joined.remove(user)
         let call = remotes.calls(of: remote).leave(
             remote.channel,
             as: user.text,
-            shared.rules[remote.address]
+            shared.rules[remote.address],
+            since: elapsed
         )
         shared.partitions.send(call, to: remote.partition) { [self] reply in
             left(reply, remote, user)
@@ -136,6 +199,8 @@ final class ChannelMembers {
     }
 
     func memberLeft(_ user: UserID, _ remote: RemoteChannel) {
+        // It leaves anyway.
+        if remote.departing.removeValue(forKey: user) != nil { remote.joined.remove(user) }
         // Another node has declared this one dead, and removed its data.
         guard !remote.joined.contains(user) else { return shared.attachAgain(remote) }
         if remote.members.remove(user) { announceDeparture(of: user, on: remote) }

@@ -54,6 +54,8 @@ final class RemoteChannel {
     var members = SharedMembers()
     /// The users that this node has made members.
     var joined: Set<UserID> = []
+    /// Those of them whose last connection has left, and when it did.
+    var departing: [UserID: MonotonicTime] = [:]
     /// The subscriptions that wait for their users to become members.
     var joining = PendingSubscriptions()
     /// The users that were reported to Redis and are not members yet.
@@ -62,7 +64,7 @@ final class RemoteChannel {
     private var arriving: Set<UserID> = []
     /// The new members whose arrival is about to be announced.
     var announced: Set<UserID> = []
-    /// Whether Redis has refused to detach the node, because one of its users was still a member.
+    /// Whether the node is to be detached when its last user has left; Redis refuses it before.
     var isDetachRefused = false
     /// Whether waiting subscriptions are being granted, because Redis has just answered.
     var isGranting = false
@@ -184,7 +186,7 @@ final class RemoteChannel {
         waiting.append(contentsOf: joining.removeAll())
         (arriving, announced) = ([], [])
         // A user without a connection on the channel joins when a subscription is granted.
-        joined = []
+        (joined, departing) = ([], [:])
     }
 }
 

@@ -49,6 +49,8 @@ struct BrokerState: ~Copyable {
                 $0.clientEvents = settings.allowsClientEvents
                 $0.subscriptionCount = settings.sendsSubscriptionCounts
                 $0.watchlist = settings.sendsWatchlistEvents
+                // What a test does has its effect at once.
+                $0.presenceGrace = 0
                 $0.cacheLifetime = Int(settings.cacheLifetime.components.seconds)
             },
             limits: limits,

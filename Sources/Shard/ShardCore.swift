@@ -263,6 +263,7 @@ package final class ShardCore: TimerTarget {
             ("unsent replays", channels.throttle.unsentCount),
             ("cached events", channels.isCacheAtRest ? 0 : 1),
             ("counts to be announced", channels.areCountsAtRest ? 0 : 1),
+            ("departing members", channels.areMembersAtRest ? 0 : 1),
             ("sessions of tokens", sessions.isAtRest ? 0 : 1),
             ("sessions that wait for Redis", cluster?.sessionCounts.waiting ?? 0),
             ("confirmations", channels.confirmations.isAtRest ? 0 : 1),

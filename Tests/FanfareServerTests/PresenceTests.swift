@@ -8,6 +8,11 @@ import Testing
 /// One with its home on each of two shards, so that some notices and grants cross a link.
 private let channels = ["presence-a", "presence-b", "presence-c"]
 
+/// Members leave as soon as their last connections do; see `PresenceGraceTests` for the default.
+private func leavingAtOnce(_ configuration: inout Configuration) {
+    configuration.apps[0].features.presenceGrace = 0
+}
+
 @Suite("Presence, Pusher protocol §11") struct PresenceTests {
     @Test("A new member gets the list, and the others a notice", arguments: [1, 2, 3])
     func announcesArrivals(loops: Int) async throws {
@@ -54,7 +59,7 @@ private let channels = ["presence-a", "presence-b", "presence-c"]
 
     @Test("Several connections of a user are one member", arguments: [1, 2, 3])
     func countsUsersOnce(loops: Int) async throws {
-        try await TestBroker.run(loops: loops) { broker in
+        try await TestBroker.run(loops: loops, leavingAtOnce) { broker in
             for channel in channels {
                 let (watcher, _) = try await broker.joined(channel, as: "watcher")
                 var devices: [WebSocketWire] = []
@@ -86,7 +91,7 @@ private let channels = ["presence-a", "presence-b", "presence-c"]
 
     @Test("The last connection may leave in any way", arguments: 0..<3)
     func announcesDepartures(way: Int) async throws {
-        try await TestBroker.run(loops: 2) { broker in
+        try await TestBroker.run(loops: 2, leavingAtOnce) { broker in
             for channel in channels {
                 let (watcher, _) = try await broker.joined(channel, as: "watcher")
                 var client: WebSocketWire? = try await broker.joined(channel, as: "ann").0
@@ -174,6 +179,7 @@ private let channels = ["presence-a", "presence-b", "presence-c"]
     func slowReaders(loops: Int) async throws {
         try await TestBroker.run(loops: loops) {
             $0.streamLimits.queuedBytesMax = 256 << 10
+            leavingAtOnce(&$0)
         } _: { broker in
             let channel = "presence-x"
             let (quick, _) = try await broker.joined(channel, as: "quick")
@@ -193,7 +199,7 @@ private let channels = ["presence-a", "presence-b", "presence-c"]
 
     @Test("Joining and leaving in one write leaves no member behind", arguments: [1, 2, 3])
     func races(loops: Int) async throws {
-        try await TestBroker.run(loops: loops) { broker in
+        try await TestBroker.run(loops: loops, leavingAtOnce) { broker in
             for channel in channels {
                 let (watcher, _) = try await broker.joined(channel, as: "watcher")
                 let (client, socketID) = try await broker.connected()

@@ -12,6 +12,8 @@ struct Rules {
     var connectionsMax = 7
     var clientEvents = true
     var countsAreTold = true
+    /// How long a member whose last connection has left stays a member, in seconds.
+    var presenceGrace = 0
     /// The seconds within which a connection must be authorized; `nil` for no deadline.
     var authorizationTimeout: Int?
     /// Additional valid secrets.
@@ -48,6 +50,7 @@ struct Rules {
         }
         // Time stands still while messages are delivered.
         configuration.features.presenceNoticeDelay = 0
+        configuration.features.presenceGrace = presenceGrace
         configuration.features.clientEvents = clientEvents
         configuration.features.subscriptionCount = countsAreTold
         configuration.features.watchlist = true
@@ -128,7 +131,12 @@ enum Scenario {
     /// The configurations of the two apps before any reload.
     static let rules = [
         Rules(),
-        Rules(clientEvents: false, countsAreTold: false, authorizationTimeout: 20),
+        Rules(
+            clientEvents: false,
+            countsAreTold: false,
+            presenceGrace: 3,
+            authorizationTimeout: 20
+        ),
     ]
 
     /// The broker's configuration.

@@ -16,6 +16,11 @@ extension World {
                 throw client.broken(.closing, "is still connected, but \(reason)")
             }
         }
+        if hasDepartingMembers {
+            // A turn may read the clock before the last departure is due.
+            try advance(4)
+            try runUntilIdle()
+        }
         reach(.settlement)
         try checkAnswers()
         for model in models.values.sorted(by: { $0.name < $1.name }) {
@@ -30,6 +35,16 @@ extension World {
         try checkCounts()
         if knowsUsers { try checkUsers() }
         startNextRound()
+    }
+
+    /// Whether clients know members of an app whose members may stay for a while, and have no connection any more.
+    private var hasDepartingMembers: Bool {
+        models.values.contains { model in
+            let standing = model.standing
+            let users = Set(standing.compactMap { $0.member?.user })
+            return rules[model.app].presenceGrace > 0
+                && standing.contains { !users.isSuperset(of: $0.members.keys) }
+        }
     }
 
     private func runUntilIdle() throws {

@@ -22,6 +22,10 @@ public struct AppFeatures: Sendable, Equatable {
     ///
     /// Each notice costs a send to every member. Delayed notices are coalesced into one send.
     public var presenceNoticeDelay = 40
+    /// How long a member whose last connection has left stays a member, in seconds; 0 for not at all.
+    ///
+    /// A user that returns within this time has not left for the other members.
+    public var presenceGrace = 3
 
     /// Creates the default features, and changes some.
     public init(_ change: (inout AppFeatures) -> Void = { _ in }) { change(&self) }

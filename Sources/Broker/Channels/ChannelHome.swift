@@ -83,20 +83,46 @@ public struct ChannelHome: Sendable {
         var effects: [Effect] = []
         let membersMax = app?.limits.membersMax ?? 0
         let wasVacant = isVacant
-        let arrival = add(subscriber, to: address, sharing: &state, membersMax: membersMax)
-        if case .refused = arrival { return [.refuse(membersMax: membersMax)] }
+        var arrival = add(subscriber, to: address, sharing: &state, membersMax: membersMax)
+        if case .refused = arrival, let user = presence.removeDeparting() {
+            state.departing.remove(user, from: address)
+            effects.append(notice(ofDeparture: user, address, app, state))
+            arrival = add(subscriber, to: address, sharing: &state, membersMax: membersMax)
+        }
+        if case .refused = arrival { return effects + [.refuse(membersMax: membersMax)] }
         if wasVacant { effects.append(.notify(.occupied)) }
-        if let newMember = subscriber.member, case .newMember = arrival {
-            effects.append(.notify(.memberAdded(newMember.id)))
-            // Before the grant: the subscriber is added to the fan-out after this notice, and finds itself among the
-            // members of the grant.
-            let notice = ServerMessage.memberAdded(newMember, to: address.name)
-            effects.append(.fanOut(notice, delayMax: noticeDelay(app, state)))
+        if let member = subscriber.member {
+            announce(arrival, of: member, address, app, &state, &effects)
         }
         grant(to: subscriber, on: address, of: app, &state, &effects, behind: archived, at: now)
         // After the grant, so that the subscriber gets the count too.
         updateCount(of: address, app, &state, &effects, at: now)
         return effects
+    }
+
+    /// Announces a member that is new, or has returned with another info.
+    private mutating func announce(
+        _ arrival: PresenceMembers.Arrival,
+        of member: Member,
+        _ address: ChannelAddress,
+        _ app: App?,
+        _ state: inout HomeShardState,
+        _ effects: inout [Effect]
+    ) {
+        switch arrival {
+        case .knownMember, .refused: return
+        case .newMember: effects.append(.notify(.memberAdded(member.id)))
+        case .returned(let isChanged):
+            state.departing.remove(member.id, from: address)
+            // Observers know of the departure.
+            effects.append(.notify(.memberAdded(member.id)))
+            guard isChanged else { return }
+            effects.append(notice(ofDeparture: member.id, address, app, state))
+        }
+        // Before the grant: the subscriber is added to the fan-out after this notice, and finds itself among the
+        // members of the grant.
+        let notice = ServerMessage.memberAdded(member, to: address.name)
+        effects.append(.fanOut(notice, delayMax: noticeDelay(app, state)))
     }
 
     /// Adds a subscriber whom a store has admitted, which itself announces members and counts; returns the effects to
@@ -171,6 +197,9 @@ public struct ChannelHome: Sendable {
 
     /// Counts an unsubscription, and announces the departure of a member; returns the effects to perform.
     ///
+    /// Observers learn of the departure at once, and the other members after the app's
+    /// ``AppFeatures/presenceGrace``, unless the user returns. A channel without subscribers has no members.
+    ///
     /// The connection is ignored if its subscription was refused. `app` is `nil` if it is no longer served, and `now`
     /// is in milliseconds of a steady clock.
     public mutating func unsubscribe(
@@ -182,20 +211,51 @@ public struct ChannelHome: Sendable {
         now: Int64
     ) -> [Effect] {
         var effects: [Effect] = []
-        let departure = departure(of: connection, from: address)
-        if case .unknown = departure { return [] }
-        if case .memberLeft(let user) = departure { effects.append(.notify(.memberRemoved(user))) }
+        let grace = Int64(app?.features.presenceGrace ?? 0) * 1_000
+        let departure = departure(of: connection, from: address, staysMember: grace > 0)
+        switch departure {
+        case .unknown: return []
+        case .memberStays: break
+        case .memberLeft(let user), .memberDeparts(let user):
+            effects.append(.notify(.memberRemoved(user)))
+        }
         let limit = remove(from: shard, &state, at: now)
         updateCount(of: address, app, &state, &effects, at: now)
         if isVacant {
             effects.append(.notify(.vacated))
             if let limit { effects.append(.limitMet(limit)) }
+            for member in presence.members { state.departing.remove(member.id, from: address) }
+            presence = PresenceMembers()
         } else if case .memberLeft(let user) = departure {
-            let name = address.name.text
-            let notice = ServerMessage.memberRemoved(channel: name, userID: user.text)
-            effects.append(.fanOut(notice, delayMax: noticeDelay(app, state)))
+            effects.append(notice(ofDeparture: user, address, app, state))
+        } else if case .memberDeparts(let user) = departure {
+            state.departing.add(user, from: address, until: now + grace, after: grace)
         }
         return effects
+    }
+
+    /// Removes a member that has not returned, and returns the effects to perform; `app` is `nil` if it is no longer
+    /// served.
+    ///
+    /// The member is one of ``HomeShardState/takeDeparted(atMost:at:)``.
+    public mutating func removeDeparted(
+        _ user: UserID,
+        at address: ChannelAddress,
+        of app: App?,
+        sharing state: borrowing HomeShardState
+    ) -> [Effect] {
+        guard presence.removeDeparting(user) else { return [] }
+        return [notice(ofDeparture: user, address, app, state)]
+    }
+
+    private func notice(
+        ofDeparture user: UserID,
+        _ address: ChannelAddress,
+        _ app: App?,
+        _ state: borrowing HomeShardState
+    ) -> Effect {
+        let notice = ServerMessage.memberRemoved(channel: address.name.text, userID: user.text)
+        return .fanOut(notice, delayMax: noticeDelay(app, state))
     }
 
     /// Removes a subscriber of a channel that a store shares; the parameters are those of
@@ -210,7 +270,7 @@ public struct ChannelHome: Sendable {
         sharing state: inout HomeShardState,
         now: Int64
     ) -> (wasSubscribed: Bool, departed: UserID?, limit: Limit?) {
-        let departure = departure(of: connection, from: address)
+        let departure = departure(of: connection, from: address, staysMember: false)
         if case .unknown = departure { return (false, nil, nil) }
         let limit = remove(from: shard, &state, at: now)
         guard case .memberLeft(let user) = departure else { return (true, nil, limit) }
@@ -220,9 +280,11 @@ public struct ChannelHome: Sendable {
     /// Removes the connection from the members of a presence channel; on others no member leaves.
     private mutating func departure(
         of connection: SocketID,
-        from address: ChannelAddress
+        from address: ChannelAddress,
+        staysMember: Bool
     ) -> PresenceMembers.Departure {
-        address.name.kind.isPresence ? presence.remove(connection) : .memberStays
+        guard address.name.kind.isPresence else { return .memberStays }
+        return presence.remove(connection, staysMember: staysMember)
     }
 
     /// Counts a subscriber no longer; returns the limit that made the shard forget a stream, if any.

@@ -21,6 +21,7 @@ public struct HomeShardState: ~Copyable, Sendable {
     /// The streams of the channels that clients track.
     public internal(set) var streams: Streams
     var countNotices = CountNotices()
+    var departing = DepartingMembers()
 
     /// Creates the state of a home shard without channels.
     ///
@@ -346,6 +347,19 @@ public struct HomeShardState: ~Copyable, Sendable {
             if isFull { effects.append(.limitMet(.idempotencyKeys)) }
         }
         return effects
+    }
+
+    // MARK: - Departing members
+
+    /// When ``takeDeparted(atMost:at:)`` may have something to return next; `nil` while no member is departing.
+    public var nextDeparture: Int64? { departing.nextDue }
+
+    /// The members that have not returned in time, the first ones first; each is returned once.
+    public mutating func takeDeparted(
+        atMost countMax: Int,
+        at now: Int64
+    ) -> [(address: ChannelAddress, user: UserID)] {
+        departing.takeDue(atMost: countMax, at: now)
     }
 
     // MARK: - Counts

@@ -3,14 +3,17 @@ public import PusherProtocol
 /// The members of a presence channel, and the connections of each.
 ///
 /// All connections of a user are one member. The member's info is that of the user's first connection, until the last
-/// one has left. Every operation takes constant time.
+/// one has left. A member may stay for a while without a connection, since most reload a page. Every operation takes
+/// constant time, except ``removeDeparting()``.
 public struct PresenceMembers: Sendable {
     /// The result of adding a connection.
-    public enum Arrival: Sendable {
+    public enum Arrival: Equatable, Sendable {
         /// The first connection of its user.
         case newMember
         /// Another connection of a member.
         case knownMember
+        /// The first connection of a departing member, whose info it replaces if it `isChanged`.
+        case returned(isChanged: Bool)
         /// The channel has reached its maximum number of members, and this user is not one of them.
         case refused
     }
@@ -19,6 +22,8 @@ public struct PresenceMembers: Sendable {
     public enum Departure: Equatable, Sendable {
         /// The last connection of this user.
         case memberLeft(UserID)
+        /// The last connection of this user, who stays a member for now.
+        case memberDeparts(UserID)
         /// One of several connections of a member.
         case memberStays
         /// The connection was not on the channel, because its subscription was refused.
@@ -28,11 +33,14 @@ public struct PresenceMembers: Sendable {
     private struct Entry {
         /// The member's index in `members`.
         var index: Int
+        /// The number of connections; 0 for a departing member.
         var connectionCount: Int
     }
 
-    /// The members, in no particular order.
+    /// The members, in no particular order, including departing ones.
     public private(set) var members: [Member] = []
+    /// The number of members without a connection.
+    private var departingCount = 0
     private var entries: [UserID: Entry] = [:]
     private var users: [SocketID: UserID] = [:]
 
@@ -42,7 +50,7 @@ public struct PresenceMembers: Sendable {
     /// Whether the channel has no members.
     public var isEmpty: Bool { members.isEmpty }
 
-    /// Adds a connection that is not on the channel; if its user is a member already, the info is ignored.
+    /// Adds a connection that is not on the channel; if its user has another one, the info is ignored.
     public mutating func add(
         _ connection: SocketID,
         as member: Member,
@@ -51,7 +59,11 @@ public struct PresenceMembers: Sendable {
         if let entry = entries[member.id] {
             entries[member.id]?.connectionCount += 1
             record(connection, of: members[entry.index].id)
-            return .knownMember
+            guard entry.connectionCount == 0 else { return .knownMember }
+            departingCount -= 1
+            let isChanged = members[entry.index].info != member.info
+            if isChanged { members[entry.index] = member }
+            return .returned(isChanged: isChanged)
         }
         guard members.count < membersMax else { return .refused }
         entries[member.id] = Entry(index: members.count, connectionCount: 1)
@@ -65,14 +77,14 @@ public struct PresenceMembers: Sendable {
         precondition(former == nil, "a connection joined twice")
     }
 
-    /// Whether a user has a connection on the channel.
+    /// Whether a user is a member.
     public func contains(_ user: UserID) -> Bool { entries[user] != nil }
 
     /// The user of a connection; `nil` if the connection is not on the channel.
     public func user(of connection: SocketID) -> UserID? { users[connection] }
 
-    /// Removes a connection.
-    public mutating func remove(_ connection: SocketID) -> Departure {
+    /// Removes a connection; `staysMember` is whether the user of the last one departs later.
+    public mutating func remove(_ connection: SocketID, staysMember: Bool = false) -> Departure {
         guard let user = users.removeValue(forKey: connection), let entry = entries[user] else {
             return .unknown
         }
@@ -80,6 +92,34 @@ public struct PresenceMembers: Sendable {
             entries[user]?.connectionCount -= 1
             return .memberStays
         }
+        guard !staysMember else {
+            entries[user]?.connectionCount = 0
+            departingCount += 1
+            return .memberDeparts(user)
+        }
+        remove(user, entry)
+        return .memberLeft(user)
+    }
+
+    /// Removes a member without a connection, and returns whether the user was one.
+    public mutating func removeDeparting(_ user: UserID) -> Bool {
+        guard let entry = entries[user], entry.connectionCount == 0 else { return false }
+        departingCount -= 1
+        remove(user, entry)
+        return true
+    }
+
+    /// Removes and returns one of the members without a connection; `nil` if there is none.
+    ///
+    /// The cost grows with the number of members, so this is for channels that are full.
+    public mutating func removeDeparting() -> UserID? {
+        guard departingCount > 0 else { return nil }
+        let user = members.first { entries[$0.id]?.connectionCount == 0 }?.id
+        guard let user, removeDeparting(user) else { return nil }
+        return user
+    }
+
+    private mutating func remove(_ user: UserID, _ entry: Entry) {
         entries[user] = nil
         // The last member fills the gap, so that no other index changes.
         let last = members.removeLast()
@@ -87,6 +127,5 @@ public struct PresenceMembers: Sendable {
             members[entry.index] = last
             entries[last.id]?.index = entry.index
         }
-        return .memberLeft(user)
     }
 }

@@ -12,6 +12,9 @@ public struct SharedMembers: Sendable {
     /// Whether a user is a member.
     public func contains(_ user: UserID) -> Bool { indices[user] != nil }
 
+    /// The member with this ID; `nil` if the user is not a member.
+    public subscript(user: UserID) -> Member? { indices[user].map { members[$0] } }
+
     /// Adds a member, and returns whether the user was not a member before; if it was, its info stays.
     @discardableResult
     public mutating func add(_ member: Member) -> Bool {

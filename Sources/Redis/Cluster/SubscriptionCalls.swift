@@ -1,3 +1,4 @@
+import Primitives
 import RESP
 
 // Subscriptions and members of channels.
@@ -105,13 +106,19 @@ extension PartitionCalls {
     }
 
     /// Removes the node's subscriptions to a channel without members of the node; the reply is a ``ChannelDetachment``.
-    public func detach(from channel: ClusterChannel, _ rules: ChannelRules = .init()) -> ScriptCall
-    {
+    ///
+    /// The last one has ended this long ago.
+    public func detach(
+        from channel: ClusterChannel,
+        _ rules: ChannelRules = .init(),
+        since elapsed: Duration = .zero
+    ) -> ScriptCall {
         ScriptCall(
             scripts.detach,
             detachKeys(channel, of: node),
             [
                 .text(node), .text(channel.id), .text(rules.flags), .number(rules.positionsMax),
+                .number(Int(elapsed.wholeMilliseconds)),
             ]
         )
     }
@@ -150,10 +157,13 @@ extension PartitionCalls {
     }
 
     /// Ends the membership of a user on the node; the reply is a ``MemberDeparture``.
+    ///
+    /// The user's last connection has left this long ago.
     public func leave(
         _ channel: ClusterChannel,
         as user: String,
-        _ rules: ChannelRules = .init()
+        _ rules: ChannelRules = .init(),
+        since elapsed: Duration = .zero
     ) -> ScriptCall {
         ScriptCall(
             scripts.leave,
@@ -161,7 +171,10 @@ extension PartitionCalls {
                 keys.items(of: node), keys.announcements(channel), keys.due,
                 keys.users(of: node, on: channel), keys.members(channel), keys.memberInfos(channel),
             ],
-            [.text(node), .text(channel.id), .text(rules.flags), .text(user)]
+            [
+                .text(node), .text(channel.id), .text(rules.flags), .text(user),
+                .number(Int(elapsed.wholeMilliseconds)),
+            ]
         )
     }
 

@@ -28,7 +28,9 @@ package final class ChannelService: TimerTarget {
     let records: DeliveryRecords
     /// The closed connections that are still subscribed to channels.
     var leaves: LeaveQueue
-    private var areTimersRunning = (cache: false, counts: false, resumes: false)
+    private var areTimersRunning = (
+        cache: false, counts: false, resumes: false, departures: false
+    )
     /// The subscriptions that wait for the replays of others.
     @exclusivity(unchecked) var throttle = ReplayThrottle()
     package let outcomes: Outcomes
@@ -158,7 +160,7 @@ package final class ChannelService: TimerTarget {
     // MARK: - Timers
 
     /// The tag of the timer of each task.
-    private enum Task: Int { case cache, counts, resumes }
+    private enum Task: Int { case cache, counts, resumes, departures }
 
     /// The time between two removals of expired events; an expired event is never sent.
     private static var cacheInterval: Duration { .seconds(15) }
@@ -173,6 +175,14 @@ package final class ChannelService: TimerTarget {
     /// Whether no subscription count is pending, and no timer is running for one.
     var areCountsAtRest: Bool { state.areCountsAnnounced && !areTimersRunning.counts }
 
+    /// The longest time between two turns while members are departing; their times may differ by app.
+    private static var departuresInterval: Duration { .seconds(1) }
+    /// The maximum number of members that leave in one turn, so that events wait for no more notices.
+    private static var departuresMax: Int { 64 }
+
+    /// Whether no member is departing, and no timer is running for one.
+    var areMembersAtRest: Bool { state.nextDeparture == nil && !areTimersRunning.departures }
+
     /// Starts the timers of pending work; without any, none is running.
     package func startTimers() {
         if !areTimersRunning.cache, !state.isCacheEmpty {
@@ -186,6 +196,30 @@ package final class ChannelService: TimerTarget {
         if !areTimersRunning.resumes, throttle.waitingCount > 0 {
             areTimersRunning.resumes = true
             context.reactor.schedule(after: Self.resumesInterval, self, tag: Task.resumes.rawValue)
+        }
+        if !areTimersRunning.departures, let due = state.nextDeparture {
+            areTimersRunning.departures = true
+            let delay = Duration.milliseconds(max(1, due - context.milliseconds))
+            context.reactor.schedule(
+                after: min(delay, Self.departuresInterval),
+                self,
+                tag: Task.departures.rawValue
+            )
+        }
+    }
+
+    /// Removes the members that have not returned in time.
+    private func removeDeparted() {
+        let departed = state.takeDeparted(atMost: Self.departuresMax, at: context.milliseconds)
+        for (address, user) in departed {
+            guard let channel = table[address] else { continue }
+            let effects = channel.home.removeDeparted(
+                user,
+                at: address,
+                of: context.registry.apps[address.app],
+                sharing: state
+            )
+            perform(effects, on: channel, at: address)
         }
     }
 
@@ -206,6 +240,9 @@ package final class ChannelService: TimerTarget {
                 )
             }
         case .resumes: areTimersRunning.resumes = false
+        case .departures:
+            areTimersRunning.departures = false
+            removeDeparted()
         case nil: break
         }
         startTimers()

@@ -29,8 +29,13 @@ private final class Home {
         state.reportsCacheMisses = true
     }
 
-    func subscribe(_ number: UInt64, shard: Int = 0, as user: String? = nil) -> [String] {
-        let member = user.map { Member(id: UserID($0), info: nil) }
+    func subscribe(
+        _ number: UInt64,
+        shard: Int = 0,
+        as user: String? = nil,
+        info: String? = nil
+    ) -> [String] {
+        let member = user.map { Member(id: UserID($0), info: info.map { Array($0.utf8) }) }
         let subscriber = Subscriber(SocketID(number, 1), shard: shard, member: member)
         let effects = home.subscribe(
             subscriber,
@@ -74,6 +79,14 @@ private final class Home {
         .map(words)
     }
 
+    /// Removes the members that have not returned until a time.
+    func removeDeparted(at time: Int64) -> [String] {
+        now = time
+        return state.takeDeparted(atMost: 64, at: now).flatMap { _, user in
+            home.removeDeparted(user, at: address, of: app, sharing: state).map(words)
+        }
+    }
+
     func announceDueCounts() -> [String] {
         state.takeDueCounts(at: now).flatMap { home.announceCount(of: $0, of: app).map(words) }
     }
@@ -111,7 +124,7 @@ private final class Home {
     }
 
     @Test func announcesAMemberAheadOfTheGrant() throws {
-        let home = try Home("presence-x")
+        let home = try Home("presence-x", features: Self.atOnce)
         let ann = home.subscribe(1, as: "ann")
         #expect(ann.count == 4)
         #expect(ann.first == "notify occupied")
@@ -123,6 +136,88 @@ private final class Home {
         let last = home.unsubscribe(3)
         #expect(last.last == "notify vacated")
         #expect(!last.contains { $0.hasPrefix("send") }, "no subscriber is left to send it to")
+    }
+
+    /// Members leave as soon as their last connections do.
+    private static let atOnce = AppFeatures { $0.presenceGrace = 0 }
+
+    @Test("A member who returns within three seconds has not left")
+    func returning() throws {
+        let home = try Home("presence-x")
+        _ = (home.subscribe(1, as: "ann"), home.subscribe(2, as: "bob"))
+        #expect(home.unsubscribe(2) == ["notify memberRemoved(bob)"])
+        home.now = 300
+        #expect(home.subscribe(3, as: "cat").last == "grant ann bob cat")
+        #expect(home.home.author(SocketID(2, 1), on: home.address.name) == nil)
+        home.now = 2_999
+        #expect(home.removeDeparted(at: 2_999) == [])
+        // The same connection, and another one.
+        #expect(home.subscribe(2, as: "bob") == ["notify memberAdded(bob)", "grant ann bob cat"])
+        #expect(home.removeDeparted(at: 10_000) == [])
+        #expect(home.subscribe(4, as: "bob") == ["grant ann bob cat"])
+        #expect(home.unsubscribe(2) == [])
+        #expect(home.unsubscribe(4) == ["notify memberRemoved(bob)"])
+        #expect(home.removeDeparted(at: 12_999) == [])
+        #expect(home.state.nextDeparture == 13_000)
+        #expect(home.removeDeparted(at: 13_000) == ["send -bob 0"])
+        #expect(home.state.nextDeparture == nil)
+        #expect(home.removeDeparted(at: 20_000) == [])
+        #expect(home.subscribe(5, as: "bob").contains("send +bob 0"))
+    }
+
+    @Test("A member who returns with another info leaves and joins")
+    func returningChanged() throws {
+        let home = try Home("presence-x")
+        _ = (home.subscribe(1, as: "ann"), home.subscribe(2, as: "bob", info: "1"))
+        _ = home.unsubscribe(2)
+        #expect(
+            home.subscribe(3, as: "bob", info: "2") == [
+                "notify memberAdded(bob)", "send -bob 0", "send +bob 0", "grant ann bob",
+            ]
+        )
+        #expect(home.home.presence.members.first { $0.id == UserID("bob") }?.info == [0x32])
+        #expect(home.removeDeparted(at: 9_000) == [])
+    }
+
+    @Test("A channel without subscribers has no members")
+    func vacating() throws {
+        let home = try Home("presence-x")
+        _ = (home.subscribe(1, as: "ann"), home.subscribe(2, as: "bob"))
+        _ = home.unsubscribe(1)
+        #expect(home.unsubscribe(2) == ["notify memberRemoved(bob)", "notify vacated"])
+        #expect(home.home.presence.isEmpty && home.state.nextDeparture == nil)
+        #expect(home.subscribe(3, as: "bob").last == "grant bob")
+        #expect(home.removeDeparted(at: 9_000) == [])
+    }
+
+    @Test("A departing member makes room on a full channel")
+    func departingMakesRoom() throws {
+        var limits = AppLimits()
+        limits.membersMax = 2
+        let home = try Home("presence-x", limits: limits)
+        _ = (home.subscribe(1, as: "ann"), home.subscribe(2, as: "bob"))
+        _ = home.unsubscribe(2)
+        #expect(
+            home.subscribe(3, as: "cat") == [
+                "send -bob 0", "notify memberAdded(cat)", "send +cat 0", "grant ann cat",
+            ]
+        )
+        #expect(home.subscribe(4, as: "bob") == ["refuse 2"])
+        #expect(home.removeDeparted(at: 9_000) == [])
+    }
+
+    @Test("Who joins and leaves a thousand times has one departure")
+    func departuresAreBounded() throws {
+        let home = try Home("presence-x")
+        _ = home.subscribe(1, as: "ann")
+        for number in 2...1_001 {
+            home.now += 2
+            _ = (home.subscribe(UInt64(number), as: "bob"), home.unsubscribe(UInt64(number)))
+        }
+        #expect(home.state.departing.entryCount <= 66)
+        #expect(home.removeDeparted(at: home.now + 2_999) == [])
+        #expect(home.removeDeparted(at: home.now + 1) == ["send -bob 0"])
+        #expect(home.state.departing.entryCount == 0)
     }
 
     @Test func refusesAMemberTooMany() throws {
@@ -149,6 +244,7 @@ private final class Home {
     func delaysNotices() throws {
         var features = AppFeatures()
         features.presenceNoticeDelay = 20
+        features.presenceGrace = 0
         let home = try Home("presence-x", features: features, smallPresenceChannelMax: 2)
         #expect(home.subscribe(1, as: "a").contains("send +a 0"))
         #expect(home.subscribe(2, as: "b").contains("send +b 0"))

@@ -35,7 +35,10 @@ private let channels = ["presence-a", "presence-b", "presence-c"]
 
     @Test("A user on several nodes is one member", arguments: [1, 2])
     func countsUsersOnce(loops: Int) async throws {
-        try await TestCluster.run(loops: loops) { cluster in
+        try await TestCluster.run(loops: loops) {
+            // At once; `returning` has the default.
+            $0.apps[0].features.presenceGrace = 0
+        } _: { cluster in
             for channel in channels {
                 let (watcher, _) = try await cluster.nodes[0].joined(channel, as: "watcher")
                 var devices: [WebSocketWire] = []
@@ -50,6 +53,72 @@ private let channels = ["presence-a", "presence-b", "presence-c"]
                 devices.last?.wire.reset()
                 #expect(try await watcher.nextText() == Notice.removed("ann", channel))
             }
+        }
+    }
+
+    @Test("The others see nothing of a page that returns, to whichever node", arguments: [0, 1])
+    func returning(to place: Int) async throws {
+        try await TestCluster.run { cluster in
+            let (here, there) = (cluster.nodes[0], cluster.nodes[1])
+            let channel = "presence-a"
+            let (near, _) = try await here.joined(channel, as: "near")
+            let (far, _) = try await there.joined(channel, as: "far")
+            #expect(try await near.nextText() == Notice.added("far", channel))
+            let (page, socketID) = try await here.connected()
+            _ = try await page.join(channel, as: "ann", info: "1", socketID: socketID)
+            for client in [near, far] {
+                #expect(try await client.nextText() == Notice.added("ann", channel, info: "1"))
+            }
+            try page.unsubscribe(from: channel)
+            try await page.expectNothing()
+            // Whoever asks, or joins, meanwhile sees what the members see.
+            #expect(try await there.users(of: channel) == ["ann", "far", "near"])
+            let (next, list) = try await cluster.nodes[place].joined(channel, as: "ann", info: "1")
+            #expect(list == ["ann", "far", "near"])
+            // Behind the end of the grace.
+            try await Task.sleep(for: .milliseconds(3_200))
+            for client in [near, far] { try await client.expectNothing() }
+            let left = ContinuousClock.now
+            next.wire.reset()
+            for client in [near, far] {
+                #expect(try await client.nextText() == Notice.removed("ann", channel))
+                try await client.expectNothing()
+            }
+            #expect(left.duration(to: .now) > .seconds(2.5))
+        }
+    }
+
+    @Test("Who returns to the same node with another info leaves and joins")
+    func changed() async throws {
+        try await TestCluster.run { cluster in
+            let (watcher, _) = try await cluster.nodes[1].joined("presence-a", as: "watcher")
+            let (page, socketID) = try await cluster.nodes[0].connected()
+            _ = try await page.join("presence-a", as: "ann", info: "1", socketID: socketID)
+            #expect(try await watcher.nextText() == Notice.added("ann", "presence-a", info: "1"))
+            try page.unsubscribe(from: "presence-a")
+            let users = try await page.join("presence-a", as: "ann", info: "2", socketID: socketID)
+            #expect(users == ["ann", "watcher"])
+            #expect(try await watcher.nextText() == Notice.removed("ann", "presence-a"))
+            #expect(try await watcher.nextText() == Notice.added("ann", "presence-a", info: "2"))
+            try await watcher.expectNothing()
+        }
+    }
+
+    @Test("A member of this node that departs makes room on a full channel")
+    func departingMakesRoom() async throws {
+        try await TestCluster.run {
+            $0.apps[0].limits.membersMax = 2
+        } _: { cluster in
+            let (ann, _) = try await cluster.nodes[1].joined("presence-a", as: "ann")
+            let (bob, _) = try await cluster.nodes[0].joined("presence-a", as: "bob")
+            #expect(try await ann.nextText() == Notice.added("bob", "presence-a"))
+            try bob.unsubscribe(from: "presence-a")
+            try await bob.expectNothing()
+            let (cat, users) = try await cluster.nodes[0].joined("presence-a", as: "cat")
+            #expect(users == ["ann", "cat"])
+            #expect(try await ann.nextText() == Notice.removed("bob", "presence-a"))
+            #expect(try await ann.nextText() == Notice.added("cat", "presence-a"))
+            try await cat.expectNothing()
         }
     }
 

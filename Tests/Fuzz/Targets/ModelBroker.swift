@@ -39,6 +39,7 @@ struct ModelBroker {
             $0.authorizedConnections = options & 32 != 0
             $0.authorizationTimeout = 5
             $0.cacheLifetime = 1
+            $0.presenceGrace = 0
         }
         let app = App(
             id: AppID("1"),

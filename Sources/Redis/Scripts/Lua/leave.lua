@@ -1,7 +1,7 @@
 -- Ends the membership of a user on a node.
 --
 -- KEYS  the node's items, announcements, due, the node's users, members, infos
--- ARGV  node, APP:CHANNEL, flags (see join.lua), user
+-- ARGV  node, APP:CHANNEL, flags (see join.lua), user, how long ago the user has left the node, in ms
 --
 -- Announced as `0 - - TIME USER` after the last node.
 --
@@ -17,6 +17,7 @@ local node, channel, flags, user = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if not isRegistered(keys.items) then return fenced(node) end
 local outcome = 0
 if redis.call('SREM', keys.users, user) == 1 then
-    outcome = endMembership(keys, flags, channel, user, now(), DEPARTURE) and 1 or 2
+    local delay = remaining(ARGV[5])
+    outcome = endMembership(keys, flags, channel, user, now(), delay) and 1 or 2
 end
 return { outcome, redis.call('HLEN', keys.members) }

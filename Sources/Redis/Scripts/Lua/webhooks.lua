@@ -6,6 +6,9 @@
 -- How long a departure waits, in ms.
 local DEPARTURE = 3000
 
+-- How long a departure still waits that the node has reported so many ms late.
+local function remaining(elapsed) return math.max(0, DEPARTURE - tonumber(elapsed)) end
+
 -- Appends a webhook to the queue. Beyond the limit the oldest is dropped, and counted.
 local function record(epoch, webhooks, kind, time, channel, rest)
     if redis.call('XLEN', webhooks) >= WEBHOOKS_MAX then
