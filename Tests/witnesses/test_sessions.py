@@ -179,7 +179,8 @@ def bundle():
 
 # The page's thread can be blocked, which the network layer does not notice.
 CONNECT = """
-    const [script, host, port, key, token, inKey] = given;
+    const [script, host, port, key, token, inKey, mark] = given;
+    let unused = mark ?? "";
     await new Promise((resolve, reject) => {
         const element = document.createElement("script");
         Object.assign(element, { src: script, onload: resolve, onerror: reject });
@@ -194,8 +195,9 @@ CONNECT = """
     window.pusher = new Pusher(inKey ? `${key}/r/${token}` : key, {
         wsHost: host, wsPort: port, forceTLS: false, enabledTransports: ["ws"], cluster: "",
         disableStats: true, activityTimeout: 3000, pongTimeout: 2000,
-        ...(inKey ? {} : { wsPath: `/r/${token}` }),
+        ...(inKey ? {} : { wsPath: { toString: () => "/r/" + token + unused } }),
     });
+    pusher.connection.bind("connected", () => { unused = ""; });
     pusher.connection.bind("state_change", ({ current }) => states.push(current));
     const channel = pusher.subscribe("orders");
     for (const event of ["greeting", "e"]) channel.bind(event, (data) => got.push(Number(data)));
@@ -244,6 +246,22 @@ def test_pusher_js_loses_nothing(browsers, own_broker, trigger, bundle, in_key):
         await_true(lambda: len(client.run("return acknowledgements")) == 2, "another acknowledgement")
         last = client.run("return acknowledgements")[-1]
         assert last["recovered"] and last["replay"] >= 10
+
+
+def test_a_new_token_misses_nothing_after_a_start(browsers, bundle):
+    # Of this moment, and by a clock that is behind.
+    for page, ahead in zip(browsers, [0, -100_000]):
+        token = f"{base36(int(time.time() * 1000) + ahead)}-{secrets.token_urlsafe(24)}"
+        with Broker() as broker, Line(12, broker.port) as line:
+            page.open(bundle.rsplit("/", 1)[0] + "/")
+            page.run(CONNECT, bundle, line.host, broker.port, broker.key, token, False, ".new")
+            line.cut()
+            Backend(broker.port).trigger("orders", "1", "1", time.monotonic() + 10)
+            line.mend()
+            await_true(lambda page=page: page.run("return got") == [1], "the missed event", seconds=40)
+            assert page.run("return gaps") == []
+            acknowledgements = page.run("return acknowledgements")
+            assert acknowledgements[0] == {} and acknowledgements[1]["recovered"]
 
 
 @ENDS

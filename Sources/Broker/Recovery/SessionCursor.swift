@@ -57,6 +57,8 @@ public struct SessionClaim: Sendable {
     public let address: SessionAddress
     /// When the token was created, by the client's clock in milliseconds since 1970.
     public let createdAt: Int64
+    /// Whether the client says that no connection with the token was ever established.
+    public let isUnused: Bool
     /// The connection.
     public let socketID: SocketID
     /// When the connection was opened, in nanoseconds of the broker's steady clock, the same for all shards.
@@ -68,11 +70,13 @@ public struct SessionClaim: Sendable {
     public init(
         _ address: SessionAddress,
         createdAt: Int64,
+        isUnused: Bool = false,
         socketID: SocketID,
         openedAt: Int64
     ) {
         self.address = address
         self.createdAt = createdAt
+        self.isUnused = isUnused
         self.socketID = socketID
         self.openedAt = openedAt
     }
@@ -82,7 +86,10 @@ extension SessionClaim {
     /// How far the clock of a device may be ahead, in milliseconds.
     public static let clockTolerance: Int64 = 120_000
 
-    /// Whether an unknown session is certainly new, because its token was created after the last session was forgotten.
+    /// Whether an unknown session is certainly new, because its token was created after the last session was forgotten,
+    /// or because the client says so.
+    ///
+    /// A client knows that better than the clocks, and only itself misses what it says wrongly.
     ///
     /// - Parameters:
     ///   - forgottenUntil: When a session was last forgotten or lost before it expired, in milliseconds since 1970;
@@ -92,6 +99,7 @@ extension SessionClaim {
     ///   - now: The time, in milliseconds since 1970.
     /// - Returns: Whether it is new.
     public func isNew(behind forgottenUntil: Int64?, sessionAge: Int, at now: Int64) -> Bool {
+        guard !isUnused else { return true }
         if let forgottenUntil, createdAt <= forgottenUntil + Self.clockTolerance {
             return false
         }

@@ -13,7 +13,7 @@ struct TokenRecovery: Sendable {
     enum State: Sendable {
         /// It has not subscribed to any channel yet. The token was created at a time of the client's clock, in
         /// milliseconds since 1970, and the connection opened at one of the broker's, in nanoseconds.
-        case unclaimed(createdAt: Int64, openedAt: Int64)
+        case unclaimed(createdAt: Int64, openedAt: Int64, isUnused: Bool)
         /// The subscriptions wait for the answer to the claim.
         case claiming([WaitingJoin])
         /// It owns the session, which these connections had before, the last one last.
@@ -51,10 +51,14 @@ struct TokenRecovery: Sendable {
         didSet { if requested.isEmpty { requested = [:] } }
     }
 
-    init(_ key: SessionKey, createdAt: Int64, openedAt: Int64, pings: ConfirmationPings) {
+    init(_ key: SessionKey, of token: SessionToken, openedAt: Int64, pings: ConfirmationPings) {
         self.key = key
         cursors = TokenCursors(pings)
-        state = .unclaimed(createdAt: createdAt, openedAt: openedAt)
+        state = .unclaimed(
+            createdAt: token.createdAt,
+            openedAt: openedAt,
+            isUnused: token.isUnused
+        )
     }
 
     /// Whether grants are still awaited, so that one ping can ask about all their replays.

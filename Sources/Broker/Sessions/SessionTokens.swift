@@ -26,7 +26,7 @@ extension Session {
         extras.use(
             TokenRecovery(
                 token.key(inApp: app.id.text),
-                createdAt: token.createdAt,
+                of: token,
                 openedAt: now,
                 pings: ConfirmationPings(partLengthMin: partLengthMin)
             )
@@ -37,11 +37,12 @@ extension Session {
     mutating func join(_ channel: ChannelName, as member: Member?, request: UInt32) -> Effects {
         let waiting = TokenRecovery.WaitingJoin(channel: channel, member: member, request: request)
         switch recoveryState {
-        case .unclaimed(let createdAt, let openedAt):
+        case .unclaimed(let createdAt, let openedAt, let isUnused):
             extras.recovery.wait(waiting)
             let claim = SessionClaim(
                 sessionAddress,
                 createdAt: createdAt,
+                isUnused: isUnused,
                 socketID: socketID,
                 openedAt: openedAt
             )

@@ -7,11 +7,17 @@ import Primitives
 ///
 /// `TIME-RANDOM`: the time of its creation in milliseconds since 1970 in base 36, as written by
 /// `Date.now().toString(36)`, and 16 to 64 random characters. It authorizes nothing. The broker keeps only a digest of
-/// it (``SessionKey``).
+/// it (``SessionKey``). `.new` follows it in the URL until the client is connected for the first time, if the client can
+/// say so.
 public struct SessionToken: Sendable {
     /// The time of its creation by the client's clock, in milliseconds since 1970.
     public let createdAt: Int64
+    /// Whether the client says that no connection with the token was ever established.
+    ///
+    /// Then nothing can be missing, whatever the time.
+    public let isUnused: Bool
     private let bytes: [UInt8]
+    private static let unusedMark: StaticString = ".new"
 
     /// The permitted lengths of the random part, in characters.
     public static let randomLengths = 16...64
@@ -19,7 +25,11 @@ public struct SessionToken: Sendable {
     static let timeLengthMax = 11
 
     /// Validates a token; throws the violated rule.
-    public init(validating text: Span<UInt8>) throws(SessionTokenError) {
+    public init(validating marked: Span<UInt8>) throws(SessionTokenError) {
+        let length = marked.count - Self.unusedMark.utf8CodeUnitCount
+        isUnused =
+            length >= 0 && marked.extracting(length..<marked.count).starts(with: Self.unusedMark)
+        let text = isUnused ? marked.extracting(0..<length) : marked
         let dash = text.firstIndex(of: UInt8(ascii: "-")) ?? text.count
         guard dash < text.count, (1...Self.timeLengthMax).contains(dash) else { throw .time }
         var time: Int64 = 0

@@ -214,6 +214,27 @@ private let channels = ["a", "b", "private-c", "private-encrypted-d"]
         }
     }
 
+    @Test(
+        "Behind such a start, a token that was never connected misses nothing",
+        arguments: [1, 3]
+    )
+    func unused(loops: Int) async throws {
+        try await TestBroker.run(loops: loops) { broker in
+            // The first one is of the time of the start, and the clock of the second one is behind.
+            for token in [StockWire.token(), StockWire.token(in: -100)] {
+                let client = try await StockWire(broker, token + ".new")
+                #expect(try await client.subscribe(to: "a") == "{}")
+                try await client.cut(broker)
+                try await trigger(broker, "a", token)
+                // Connected before, it is no new one, and goes on.
+                let back = try await StockWire(broker, token)
+                #expect(try await back.subscribe(to: "a") == acknowledgement("a", replay: 1))
+                #expect(try await back.events(1) == [token])
+                try await back.cut(broker)
+            }
+        }
+    }
+
     @Test("A gap is told until it is confirmed")
     func gaps() async throws {
         try await run {

@@ -66,6 +66,25 @@ private let random = "123e4567-e89b-12d3-a456-426614174000"
         #expect(throws: Never.self) { try token(target) == nil }
     }
 
+    @Test(
+        "A client may say that it was never connected",
+        arguments: ["/r/midc1z40-\(random).new/app/KEY", "/app/KEY/r/midc1z40-\(random).new?a=b"]
+    )
+    func unused(target: String) throws {
+        let (unused, used) = (
+            try #require(try token(target)), try SessionToken("midc1z40-\(random)")
+        )
+        #expect(unused.isUnused && !used.isUnused)
+        // Both name one session.
+        #expect(unused.key(inApp: "1") == used.key(inApp: "1"))
+        #expect(unused.createdAt == used.createdAt)
+        for text in [
+            ".new", "midc1z40.new", "midc1z40-\(random).new.new", "midc1z40-\(random).old",
+        ] {
+            #expect(throws: SessionTokenError.self) { try SessionToken(text) }
+        }
+    }
+
     @Test("Without one there is none")
     func none() throws {
         #expect(try token("/app/KEY?protocol=7") == nil)
