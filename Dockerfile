@@ -19,7 +19,7 @@
 FROM swift:6.3-bookworm AS build
 RUN apt-get update --quiet \
     && apt-get install --quiet --yes --no-install-recommends \
-        libsodium-dev libsqlite3-dev libssl-dev libyaml-dev pkg-config zlib1g-dev \
+        libsqlite3-dev libssl-dev libyaml-dev pkg-config zlib1g-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /fanfare
 # A layer of its own: dependencies are fetched again only when they change. They are those that the tests have passed

@@ -110,17 +110,14 @@ let package = Package(
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(
-            name: "CSodium",
-            pkgConfig: "libsodium",
-            providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]
-        ),
-        .systemLibrary(
             name: "CSQLite",
             pkgConfig: "sqlite3",
             providers: [.apt(["libsqlite3-dev"])]
         ),
         // For the model of Redis alone. With `pkgConfig`, SwiftPM would warn in all builds that the library is missing.
         .systemLibrary(name: "CLua", path: "Tests/CLua"),
+        // For the tests of encryption alone.
+        .systemLibrary(name: "CSodium", path: "Tests/CSodium"),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
@@ -218,16 +215,12 @@ let package = Package(
         ),
         module(
             "FanfareEncryption",
-            ["FanfareClient", "FanfareAPI", "PusherProtocol", "Digests", "CSodium"]
+            ["FanfareClient", "FanfareAPI", "PusherProtocol", "Digests"]
         ),
         module(
             "PusherSwift",
-            [
-                "FanfareClient", "PusherProtocol",
-                // The official client decrypts events by itself.
-                .onLinux("FanfareEncryption"),
-                .logging,
-            ]
+            // With encryption: the official client decrypts events by itself.
+            ["FanfareClient", "FanfareEncryption", "PusherProtocol", .logging]
         ),
         module("FanfareAPI", ["FanfareOutbox", "PusherProtocol", "HTTPClient"]),
         // An in-process broker for the tests of apps, with the modules of the real one.
@@ -250,7 +243,8 @@ let package = Package(
             [
                 "CommandSupport", "FanfareBench", "CLinux", "Cluster", "FanfareServer",
                 "Observability", "BrokerConfiguration", "ServerLog", "FanfareClient", "FanfareAPI",
-                "Webhooks", "Broker", "Net", "HTTP1", "WebSocket", "PusherProtocol", "Primitives",
+                "FanfareEncryption", "Webhooks", "Broker", "Net", "HTTP1", "WebSocket",
+                "PusherProtocol", "Primitives",
                 "Digests", .argumentParser, .logging,
             ]
         ),
@@ -489,7 +483,10 @@ let package = Package(
         ),
         tests(
             "FanfareEncryptionTests",
-            ["FanfareEncryption", "FanfareClient", "FanfareAPI", "PusherProtocol", "TestBroker"]
+            [
+                "FanfareEncryption", "FanfareClient", "FanfareAPI", "PusherProtocol", "TestBroker",
+                "TestRandom", .onLinux("CSodium"),
+            ]
         ),
         tests(
             "PusherSwiftTests",

@@ -2,8 +2,7 @@ import PusherProtocol
 
 /// Encrypts the events of end-to-end encrypted channels, which the broker cannot read.
 ///
-/// `MasterKey` of the module `FanfareEncryption` conforms: `settings.sealer = try MasterKey(base64: …)`. Only programs
-/// that import that module link libsodium.
+/// `MasterKey` of the module `FanfareEncryption` conforms: `settings.sealer = try MasterKey(base64: …)`.
 public protocol EventSealer: Sendable {
     /// Returns the key of one channel, for its authorised clients.
     ///

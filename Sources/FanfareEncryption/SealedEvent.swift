@@ -1,7 +1,12 @@
 import Digests
 public import FanfareClient
-import Foundation
 import PusherProtocol
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// The data of an event on an encrypted channel: `{"nonce":"…","ciphertext":"…"}`, both base64.
 struct SealedEvent {

@@ -1,23 +1,19 @@
-import CSodium
-
-/// NaCl's secretbox (XSalsa20 and Poly1305), implemented by libsodium.
+/// NaCl's secretbox: XSalsa20 and Poly1305, as in "Cryptography in NaCl" (2009), §§ 9 and 10.
 enum SecretBox {
     /// The length of a nonce, in bytes; random nonces of this length do not repeat for one key.
-    static let nonceLength = Int(crypto_secretbox_NONCEBYTES)
+    static let nonceLength = 24
     /// The length of the authentication tag before the ciphertext, in bytes.
-    static let tagLength = Int(crypto_secretbox_MACBYTES)
+    static let tagLength = Poly1305.length
+    /// The bytes of the key stream before those for the text: Poly1305's key.
+    private static let prefixLength = 32
 
-    /// Initialises the library, once.
-    private static let isReady: Void = {
-        // SAFETY: no input; it fails only without a system random source, which is not recoverable.
-        precondition(sodium_init() >= 0, "libsodium has no source of random numbers")
-    }()
-
-    /// Returns random bytes from the system's source.
+    /// Returns random bytes from the system's cryptographic source.
     static func random(_ count: Int) -> [UInt8] {
-        isReady
-        var bytes = [UInt8](repeating: 0, count: count)
-        randombytes_buf(&bytes, count)
+        var system = SystemRandomNumberGenerator()
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            withUnsafeBytes(of: system.next() as UInt64) { bytes += $0.prefix(count - bytes.count) }
+        }
         return bytes
     }
 
@@ -29,12 +25,11 @@ enum SecretBox {
     ///   - key: The key.
     /// - Returns: The tag and the ciphertext, ``tagLength`` bytes longer than the text.
     static func seal(_ text: [UInt8], nonce: [UInt8], key: ChannelKey) -> [UInt8] {
-        precondition(nonce.count == nonceLength, "a nonce has \(nonceLength) bytes")
-        isReady
-        var box = [UInt8](repeating: 0, count: text.count + tagLength)
-        // SAFETY: nonce and key have the lengths that the routine reads, and the box has room for its output.
-        crypto_secretbox_easy(&box, text, UInt64(text.count), nonce, key.bytes)
-        return box
+        var bytes = [UInt8](repeating: 0, count: prefixLength) + text
+        XSalsa20(key: key.bytes, nonce: nonce).apply(to: &bytes)
+        let box = bytes.span.extracting(prefixLength...)
+        return Poly1305.tag(of: box, key: bytes.span.extracting(..<prefixLength))
+            + bytes[prefixLength...]
     }
 
     /// Decrypts a box.
@@ -45,20 +40,13 @@ enum SecretBox {
     ///   - key: The key.
     /// - Returns: The text; `nil` when the key does not match or the box was changed.
     static func open(_ box: [UInt8], nonce: [UInt8], key: ChannelKey) -> [UInt8]? {
-        precondition(
-            nonce.count == nonceLength && box.count >= tagLength,
-            "the caller checks the lengths"
-        )
-        isReady
-        var text = [UInt8](repeating: 0, count: box.count - tagLength)
-        // SAFETY: as in `seal`.
-        let status = crypto_secretbox_open_easy(
-            &text,
-            box,
-            UInt64(box.count),
-            nonce,
-            key.bytes
-        )
-        return status == 0 ? text : nil
+        let stream = XSalsa20(key: key.bytes, nonce: nonce)
+        var oneTimeKey = [UInt8](repeating: 0, count: prefixLength)
+        stream.apply(to: &oneTimeKey)
+        let tag = Poly1305.tag(of: box.span.extracting(tagLength...), key: oneTimeKey.span)
+        guard Poly1305.isEqual(tag, box.span) else { return nil }
+        var bytes = oneTimeKey + box[tagLength...]
+        stream.apply(to: &bytes)
+        return Array(bytes[prefixLength...])
     }
 }

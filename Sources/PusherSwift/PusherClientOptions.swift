@@ -2,10 +2,6 @@ public import Dispatch
 public import FanfareClient
 public import Foundation
 
-#if canImport(FanfareEncryption)
-    import FanfareEncryption
-#endif
-
 /// The broker's address and the client's settings.
 public class PusherClientOptions: NSObject {
     /// The method of authorising private channels.
@@ -141,14 +137,4 @@ struct BrokerURL {
         }
         self.endpoint = endpoint
     }
-}
-
-/// The default decrypter of encrypted channels, where libsodium is available.
-enum EncryptedChannels {
-    #if canImport(FanfareEncryption)
-        static let decrypter: (any EventDecrypter)? = SecretBoxDecrypter()
-    #else
-        /// Set one in ``PusherClientOptions/configure``.
-        static let decrypter: (any EventDecrypter)? = nil
-    #endif
 }

@@ -1,4 +1,5 @@
 public import FanfareClient
+import FanfareEncryption
 public import Foundation
 import Logging
 
@@ -97,7 +98,7 @@ open class PusherConnection: NSObject {
         let authorization = Authorization()
         var clientOptions = ClientOptions()
         clientOptions.reconnects = options.autoReconnect
-        clientOptions.decrypter = EncryptedChannels.decrypter
+        clientOptions.decrypter = SecretBoxDecrypter()
         clientOptions.logger = notifier.logger
         clientOptions.channelAuthorizer = ChannelAuthorizer { request, channel in
             try await authorization.authorize(channel, request.socketID)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import FanfareAPI
+import FanfareEncryption
 
 /// `fanfare trigger`: sends an event as a backend does.
 struct Trigger: AsyncParsableCommand {
@@ -165,12 +166,12 @@ struct Trigger: AsyncParsableCommand {
     }
 
     /// What encrypts the event; `nil` if no channel is encrypted, or the data is encrypted already.
-    private func sealer(for text: String) throws -> LibsodiumSealer? {
+    private func sealer(for text: String) throws -> MasterKey? {
         guard let channel = channels.first(where: { $0.hasPrefix("private-encrypted-") }) else {
             return nil
         }
         let key = variable("FANFARE_MASTER_KEY", over: masterKey, default: "")
-        if !key.isEmpty { return try LibsodiumSealer(masterKey: key) }
+        if !key.isEmpty { return try MasterKey(option: key) }
         if text.contains("\"nonce\""), text.contains("\"ciphertext\"") { return nil }
         throw CommandError(
             "\(channel) is an encrypted channel: give the app's master key with --master-key or in "

@@ -85,7 +85,7 @@ import Testing
         extractor.executableURL = URL(filePath: "/usr/bin/env")
         let folders =
             [products.appending(path: "Modules")]
-            + ["CLinux", "COpenSSL", "CSodium", "CSQLite", "CZlib"].map {
+            + ["CLinux", "COpenSSL", "CSQLite", "CZlib"].map {
                 root.appending(path: "Sources/\($0)")
             }
             + [

@@ -17,9 +17,9 @@ import Testing
 
     private static let imports: Set<String> = [
         "Foundation", "Dispatch", "Synchronization", "Logging", "CryptoKit", "Security", "Network",
-        "Darwin", "UIKit", "AppKit", "GRDB", "CSodium", "Digests", "PusherProtocol", "HTTP1",
+        "Darwin", "UIKit", "AppKit", "GRDB", "Digests", "PusherProtocol", "HTTP1",
         "HTTPClient", "Broker", "FanfareClient", "FanfareAPI", "LiveRows", "LiveCollections",
-        "FanfareOutbox", "Primitives",
+        "FanfareOutbox", "FanfareEncryption", "Primitives",
     ]
 
     /// APIs that need later versions than Package.swift requires.

@@ -26,7 +26,8 @@ struct AppleStubsTests {
         }
         for module in [
             "Primitives", "Digests", "HTTP1", "PusherProtocol", "HTTPClient", "FanfareOutbox",
-            "FanfareAPI", "FanfareClient", "LiveTables", "FanfareUI",
+            "FanfareAPI", "FanfareClient", "FanfareEncryption", "PusherSwift", "LiveTables",
+            "FanfareUI",
         ] {
             let files = try FileManager.default
                 .subpathsOfDirectory(atPath: Self.root.appending(path: "Sources/\(module)").path)

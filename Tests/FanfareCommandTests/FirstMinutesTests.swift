@@ -137,18 +137,4 @@ import Testing
         #expect(lines.last == #"\#(channel) hello {"a":"é"}"#)
         #expect(await program.end() == 0)
     }
-
-    @Test("Its sealer and the SDK's have the same keys, and the SDK decrypts what it encrypts")
-    func sealer() throws {
-        let key = MasterKey.random()
-        let sealer = try LibsodiumSealer(masterKey: key.base64)
-        let secret = key.key(of: "private-encrypted-x").base64
-        #expect(sealer.sharedSecret(of: "private-encrypted-x") == secret)
-        for text in ["", "1", #"{"a":"é"}"#, String(repeating: "x", count: 100_000)] {
-            let sealed = sealer.seal(text, on: "private-encrypted-x")
-            #expect(try SecretBoxDecrypter().open(sealed, sharedSecret: secret) == text)
-            // Another nonce each time.
-            #expect(sealed != sealer.seal(text, on: "private-encrypted-x"))
-        }
-    }
 }

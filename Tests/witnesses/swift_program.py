@@ -87,4 +87,4 @@ def module_maps():
 
 def libraries():
     """The system's libraries that the package's own modules need."""
-    return ["-lssl", "-lcrypto", "-lz", "-lsodium", "-lsqlite3"]
+    return ["-lssl", "-lcrypto", "-lz", "-lsqlite3"]

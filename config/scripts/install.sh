@@ -17,7 +17,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-# Lua is linked by the simulation alone.
+# Lua is linked by the simulation alone, libsodium by the tests of encryption.
 readonly build_packages=(pkg-config libssl-dev zlib1g-dev libsqlite3-dev libsodium-dev libyaml-dev liblua5.1-0-dev)
 readonly conformance_packages=(openssl python3)
 # With the program of redis-server; that package only adds a link to it, and a system service, which no test needs.

@@ -1,5 +1,6 @@
 import CommandSupport
 import FanfareClient
+import FanfareEncryption
 import FoundationEssentials
 import Glibc
 import Primitives
@@ -58,19 +59,19 @@ struct EventLine: Sendable {
 
 /// Decrypts the events of encrypted channels, if the master key is known.
 struct EncryptedEvents: Sendable {
-    private let sealer: LibsodiumSealer?
+    private let key: MasterKey?
 
-    /// Loads libsodium if a channel is encrypted and there is a key; without a key the data is shown as it is.
+    /// Reads the key if a channel is encrypted; without a key the data is shown as it is.
     ///
     /// - Parameters:
     ///   - channels: The channels that are subscribed to.
     ///   - masterKey: The option `--master-key`, over `FANFARE_MASTER_KEY`.
-    /// - Throws: `CommandError` for a key that is no key, and without libsodium.
+    /// - Throws: `CommandError` for a key that is no key.
     init(channels: [String], masterKey: String?) throws(CommandError) {
         let key = variable("FANFARE_MASTER_KEY", over: masterKey, default: "")
         let isEncrypted = channels.contains(where: Self.isEncrypted)
-        sealer = isEncrypted && !key.isEmpty ? try LibsodiumSealer(masterKey: key) : nil
-        if isEncrypted, sealer == nil {
+        self.key = isEncrypted && !key.isEmpty ? try MasterKey(option: key) : nil
+        if isEncrypted, self.key == nil {
             Console.printError(
                 "the data of encrypted channels is shown encrypted: --master-key decrypts it"
             )
@@ -79,10 +80,11 @@ struct EncryptedEvents: Sendable {
 
     /// The event with its text; one that cannot be decrypted stays as it is, which is reported.
     func opened(_ event: ChannelEvent) -> ChannelEvent {
-        guard let sealer, let channel = event.channel, let data = event.data,
+        guard let key, let channel = event.channel, let data = event.data,
             Self.isEncrypted(channel), !event.name.hasPrefix("pusher:")
         else { return event }
-        guard let text = sealer.open(data, on: channel) else {
+        let secret = key.sharedSecret(of: channel)
+        guard let text = try? SecretBoxDecrypter().open(data, sharedSecret: secret) else {
             Console.printError(
                 "\(channel.printable) \(event.name.printable): not encrypted with this master key"
             )
