@@ -28,14 +28,15 @@ func module(
     _ name: String,
     _ dependencies: [Target.Dependency] = [],
     at path: String? = nil,
-    embedding folders: [String] = []
+    embedding folders: [String] = [],
+    settings: [SwiftSetting] = strict
 ) -> Target {
     .target(
         name: name,
         dependencies: dependencies,
         path: path,
         exclude: folders,
-        swiftSettings: strict,
+        swiftSettings: settings,
         plugins: folders.isEmpty ? [] : [.plugin(name: "EmbedFiles")]
     )
 }
@@ -73,7 +74,7 @@ func tests(
 
 let package = Package(
     name: "fanfare",
-    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
     products: [
         .executable(name: "fanfare", targets: ["fanfare"]),
         .library(name: "FanfareClient", targets: ["FanfareClient"]),
@@ -122,8 +123,9 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         // Modules without I/O: no socket, clock or random source.
-        module("Primitives"),
-        module("Digests", [.onLinux("COpenSSL")]),
+        // With lifetimes for the spans of arrays, which the standard library of older Apple platforms does not have.
+        module("Primitives", settings: strict + [.enableExperimentalFeature("Lifetimes")]),
+        module("Digests", ["Primitives", .onLinux("COpenSSL")]),
         module("WebSocket", ["CZlib", "Digests", "Primitives"]),
         module("HTTP1", ["Primitives"]),
         module("RESP", ["Primitives"]),
@@ -204,8 +206,8 @@ let package = Package(
         module("HTTPClient", ["Digests", "Primitives", .onLinux("Net"), .onLinux("HTTP1")]),
 
         // The SDKs.
-        module("FanfareOutbox"),
-        module("FanfareStorage", ["FanfareOutbox", .grdb]),
+        module("FanfareOutbox", ["Primitives"]),
+        module("FanfareStorage", ["FanfareOutbox", "Primitives", .grdb]),
         module(
             "FanfareClient",
             [
@@ -215,14 +217,14 @@ let package = Package(
         ),
         module(
             "FanfareEncryption",
-            ["FanfareClient", "FanfareAPI", "PusherProtocol", "Digests"]
+            ["FanfareClient", "FanfareAPI", "PusherProtocol", "Digests", "Primitives"]
         ),
         module(
             "PusherSwift",
             // With encryption: the official client decrypts events by itself.
             ["FanfareClient", "FanfareEncryption", "PusherProtocol", .logging]
         ),
-        module("FanfareAPI", ["FanfareOutbox", "PusherProtocol", "HTTPClient"]),
+        module("FanfareAPI", ["FanfareOutbox", "PusherProtocol", "HTTPClient", "Primitives"]),
         // An in-process broker for the tests of apps, with the modules of the real one.
         module(
             "FanfareTesting",
@@ -232,9 +234,9 @@ let package = Package(
         // Live lists: changes of lists, without Foundation and concurrency.
         module("LiveRows"),
         // Lists that follow their sources, such as a database query, and tables that show them.
-        module("LiveCollections", ["LiveRows", "FanfareClient", "HTTPClient"]),
+        module("LiveCollections", ["LiveRows", "FanfareClient", "HTTPClient", "Primitives"]),
         module("LiveQueries", ["LiveCollections", "LiveRows", .grdb]),
-        module("FanfareUI", ["FanfareClient", "LiveCollections", "LiveRows"]),
+        module("FanfareUI", ["FanfareClient", "LiveCollections", "LiveRows", "Primitives"]),
         module("LiveTables", ["LiveCollections", "LiveRows", "FanfareClient"]),
 
         // Programs.
@@ -478,7 +480,7 @@ let package = Package(
             [
                 "FanfareClient", "FanfareServer", "BrokerConfiguration", "Broker", "FanfareStorage",
                 "FanfareTesting", "FanfareAPI", "Net", "HTTP1", "HTTPServer", "HTTPClient",
-                "WebSocket", "PusherProtocol", "TestPorts", "TestRandom", .logging,
+                "WebSocket", "PusherProtocol", "Primitives", "TestPorts", "TestRandom", .logging,
             ]
         ),
         tests(

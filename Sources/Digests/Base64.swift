@@ -1,3 +1,5 @@
+import Primitives
+
 /// The standard base64 alphabet with padding (RFC 4648 §4).
 public enum Base64 {
     private static let padding = UInt8(ascii: "=")

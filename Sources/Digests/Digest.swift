@@ -1,3 +1,5 @@
+import Primitives
+
 /// The message digests that WebSocket and the Pusher protocol require.
 ///
 /// SHA-1 and MD5 are required by RFC 6455 §1.3 and the Pusher HTTP API, where security does not depend on them.

@@ -1,3 +1,5 @@
+import Primitives
+
 /// HMAC-SHA256 (RFC 2104) under one key, prepared once.
 ///
 /// The two padded blocks of the key are hashed once, so that a code costs the message and one more block.

@@ -1,3 +1,4 @@
+import Primitives
 import PusherProtocol
 
 #if canImport(FoundationEssentials)

@@ -1,5 +1,5 @@
 @_exported public import FanfareOutbox
-import Synchronization
+import Primitives
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

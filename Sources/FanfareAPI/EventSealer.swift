@@ -1,3 +1,4 @@
+import Primitives
 import PusherProtocol
 
 /// Encrypts the events of end-to-end encrypted channels, which the broker cannot read.

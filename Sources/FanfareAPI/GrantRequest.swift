@@ -1,3 +1,4 @@
+import Primitives
 import PusherProtocol
 
 /// A client's request to an authorisation endpoint, for channels or a sign-in.

@@ -1,3 +1,4 @@
+import Primitives
 import PusherProtocol
 
 /// Authorises and authenticates clients; signs locally, without a request to the broker.

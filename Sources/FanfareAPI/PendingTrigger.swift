@@ -1,4 +1,4 @@
-import Synchronization
+import Primitives
 
 /// An event in the store of a ``BrokerOutbox``.
 public final class PendingTrigger: Sendable {
@@ -11,7 +11,7 @@ public final class PendingTrigger: Sendable {
         var lastNumber = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(key: String) { self.key = key }
 
@@ -56,7 +56,7 @@ final class PendingTriggers: Sendable {
         weak let trigger: PendingTrigger?
     }
 
-    private let triggers = Mutex<[String: Reference]>([:])
+    private let triggers = Lock<[String: Reference]>([:])
 
     func add(_ key: String) -> PendingTrigger {
         let trigger = PendingTrigger(key: key)

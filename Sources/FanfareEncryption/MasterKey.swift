@@ -1,3 +1,4 @@
+import Primitives
 import Digests
 public import FanfareAPI
 

@@ -1,3 +1,5 @@
+import Primitives
+
 /// The authenticator Poly1305, written from RFC 8439 §2.5.
 ///
 /// The number has five limbs of 26 bits, so that products fit in 64 bits. Neither a branch nor an address depends on the

@@ -1,3 +1,4 @@
+import Primitives
 import Digests
 public import FanfareClient
 import PusherProtocol
@@ -59,7 +60,7 @@ struct SealedEvent {
     /// Decrypts the event.
     func open(with key: ChannelKey) throws(DecryptionFailure) -> String {
         guard let text = SecretBox.open(box, nonce: nonce, key: key) else { throw .wrongKey }
-        guard let string = String(validating: text, as: UTF8.self) else {
+        guard let string = String(utf8: text) else {
             throw .malformed("the decrypted data is not UTF-8")
         }
         return string

@@ -1,3 +1,5 @@
+import Primitives
+
 /// NaCl's secretbox: XSalsa20 and Poly1305, as in "Cryptography in NaCl" (2009), §§ 9 and 10.
 enum SecretBox {
     /// The length of a nonce, in bytes; random nonces of this length do not repeat for one key.

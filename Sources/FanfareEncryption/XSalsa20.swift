@@ -1,3 +1,5 @@
+import Primitives
+
 /// The stream cipher XSalsa20: Salsa20 with a key derived by HSalsa20, so that a nonce has 24 bytes.
 ///
 /// Written from D. J. Bernstein's "Salsa20 specification" (2005) and "Extending the Salsa20 nonce" (2011). It only adds,

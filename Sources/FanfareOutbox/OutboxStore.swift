@@ -1,4 +1,4 @@
-import Synchronization
+import Primitives
 
 /// Stores the events of one outbox in the order in which they were appended.
 ///
@@ -53,7 +53,7 @@ public struct OutboxFull: Error, Sendable, Hashable, CustomStringConvertible {
 
 /// Stores events in memory; they are lost when the process ends.
 public final class MemoryOutbox: OutboxStore {
-    private let events = Mutex<[OutboxEvent]>([])
+    private let events = Lock<[OutboxEvent]>([])
     private let countMax: Int
 
     /// Creates an empty store.

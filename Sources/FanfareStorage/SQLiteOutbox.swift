@@ -2,7 +2,7 @@ public import FanfareOutbox
 public import GRDB
 
 import Foundation
-import Synchronization
+import Primitives
 
 /// Stores the events of an outbox in SQLite, so that they are sent even after a restart of the app.
 ///
@@ -25,7 +25,7 @@ public final class SQLiteOutbox: OutboxStore {
     private let database: any DatabaseWriter
     private let table: String
     private let countMax: Int
-    private let appended = Mutex<(@Sendable () -> Void)?>(nil)
+    private let appended = Lock<(@Sendable () -> Void)?>(nil)
 
     /// Opens or creates a file for the events.
     ///

@@ -1,3 +1,4 @@
+import Primitives
 public import FanfareClient
 public import Foundation
 import PusherProtocol

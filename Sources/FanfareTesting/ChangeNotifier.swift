@@ -1,4 +1,4 @@
-import Synchronization
+import Primitives
 
 /// Notifies tasks that wait for a condition; the condition is checked again after each change.
 final class ChangeNotifier: Sendable {
@@ -11,7 +11,7 @@ final class ChangeNotifier: Sendable {
         var waiters: [(id: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Reports a change.
     func notify() {

@@ -1,6 +1,6 @@
 import Broker
 import PusherProtocol
-import Synchronization
+import Primitives
 
 /// Injected faults.
 extension ScriptedBroker {

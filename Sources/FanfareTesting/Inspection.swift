@@ -1,5 +1,5 @@
 public import Dispatch
-import Synchronization
+import Primitives
 
 /// Queries of the clients' state, and waits for a state or until broker and clients are idle.
 extension ScriptedBroker {

@@ -1,5 +1,5 @@
 public import FanfareClient
-import Synchronization
+import Primitives
 
 /// A clock that a test advances.
 ///
@@ -72,7 +72,7 @@ public final class ManualClock: Clock {
     /// The maximum number of recorded sleeps; older ones are removed.
     private static let requestsMax = 1_000
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let changes = ChangeNotifier()
 
     /// Creates a clock at zero.
@@ -180,7 +180,7 @@ public final class ManualClock: Clock {
         of duration: Duration? = nil,
         within patience: Duration = .seconds(30)
     ) async throws -> Duration {
-        let found = Mutex<Duration?>(nil)
+        let found = Lock<Duration?>(nil)
         try await changes.wait(
             for: "a task to sleep\(duration.map { " for \($0)" } ?? "")",
             within: patience,

@@ -1,7 +1,7 @@
 import Dispatch
 public import FanfareClient
 import PusherProtocol
-import Synchronization
+import Primitives
 
 /// An in-process broker for tests; real clients connect to it without a network.
 ///
@@ -53,7 +53,7 @@ public final class ScriptedBroker: Sendable {
     public let settings: Settings
     /// The clock of the broker and of its clients.
     public let clock: ManualClock
-    let state: Mutex<State>
+    let state: Lock<State>
     let changes = ChangeNotifier()
     /// The serial queue of deliveries to clients, which must not happen inside the clients' own calls.
     let deliveries = DispatchQueue(label: "fanfare.testing.deliveries")
@@ -66,7 +66,7 @@ public final class ScriptedBroker: Sendable {
     public init(_ settings: Settings = Settings(), clock: ManualClock = ManualClock()) {
         self.settings = settings
         self.clock = clock
-        state = Mutex(State(broker: BrokerState(settings)))
+        state = Lock(State(broker: BrokerState(settings)))
     }
 
     // MARK: Clients

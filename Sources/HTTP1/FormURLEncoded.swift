@@ -53,9 +53,7 @@ public struct FormURLEncoded: Sendable, Hashable {
     }
 
     private static func decode(_ text: Span<UInt8>) -> String? {
-        PercentEncoding.decode(text, plusIsSpace: true).flatMap {
-            String(validating: $0, as: UTF8.self)
-        }
+        PercentEncoding.decode(text, plusIsSpace: true).flatMap { String(utf8: $0) }
     }
 
     private static func append(_ text: String, to bytes: inout [UInt8]) {

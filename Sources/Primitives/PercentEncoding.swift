@@ -33,9 +33,7 @@ public enum PercentEncoding {
     ///   UTF-8.
     public static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
         let encoded = Array(text.utf8)
-        return decode(encoded.span, plusIsSpace: plusIsSpace).flatMap {
-            String(validating: $0, as: UTF8.self)
-        }
+        return decode(encoded.span, plusIsSpace: plusIsSpace).flatMap { String(utf8: $0) }
     }
 
     /// Decodes `%XX`; a `%` that is not followed by two hexadecimal digits is kept.

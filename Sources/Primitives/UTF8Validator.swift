@@ -66,3 +66,14 @@ public struct UTF8Lead {
         (self.lowest, self.highest) = (lowest, highest)
     }
 }
+
+extension String {
+    /// Creates a string of UTF-8; `nil` if the bytes are not valid.
+    ///
+    /// The standard library's `init(validating:as:)` needs iOS 18 and macOS 15.
+    package init?(utf8 bytes: [UInt8]) {
+        var validator = UTF8Validator()
+        guard validator.accept(bytes.span), validator.isComplete else { return nil }
+        self.init(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -98,7 +98,7 @@ public struct EnvironmentValues {
 extension View {
     public func modifier(_ modifier: some ViewModifier) -> some View { Group() }
     public func onAppear(perform action: (() -> Void)? = nil) -> some View { Group() }
-    public func onChange<V: Equatable>(of value: V, initial: Bool = false, _ action: @escaping (_ old: V, _ new: V) -> Void) -> some View { Group() }
+    public func onChange<V: Equatable>(of value: V, perform action: @escaping (V) -> Void) -> some View { Group() }
 }
 
 @MainActor @preconcurrency public protocol Scene {

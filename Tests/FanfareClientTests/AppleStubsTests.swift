@@ -13,12 +13,18 @@ struct AppleStubsTests {
     private static let products = URL(filePath: CommandLine.arguments[0])
         .deletingLastPathComponent()
 
-    /// Checks a module with its dependencies for Apple platforms.
+    /// Checks the modules of clients with their dependencies: that they compile, and use nothing that is newer than the
+    /// platforms of `Package.swift`.
+    ///
+    /// The declarations' versions are those that the toolchain's own modules have for Apple platforms: the standard
+    /// library, concurrency, `Synchronization`, `Observation` and Foundation. Apple's frameworks are not among them, nor
+    /// is what the runtime needs for a feature of the language.
     @Test func compile() throws {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "fanfare-stubs-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
+        let newer = try Self.newerDeclarations(folder)
         for stub in ["Darwin", "CryptoKit", "UIKit", "AppKit", "Security", "Network", "SwiftUI"] {
             let file = "Tests/AppleStubs/\(stub).swift"
             let faults = try Self.faults(in: [file], of: stub, folder, Self.stubSettings)
@@ -26,14 +32,23 @@ struct AppleStubsTests {
         }
         for module in [
             "Primitives", "Digests", "HTTP1", "PusherProtocol", "HTTPClient", "FanfareOutbox",
-            "FanfareAPI", "FanfareClient", "FanfareEncryption", "PusherSwift", "LiveTables",
-            "FanfareUI",
+            "FanfareAPI", "FanfareClient", "FanfareEncryption", "PusherSwift", "LiveRows",
+            "LiveCollections", "LiveTables", "FanfareUI", "Broker", "FanfareTesting",
         ] {
             let files = try FileManager.default
                 .subpathsOfDirectory(atPath: Self.root.appending(path: "Sources/\(module)").path)
                 .filter { $0.hasSuffix(".swift") }.sorted().map { "Sources/\(module)/\($0)" }
             let faults = try Self.faults(in: files, of: module, folder, Self.settings)
             #expect(faults == "")
+            // The models of FanfareUI are marked as available from iOS 17 on.
+            let newer = newer.filter { module != "FanfareUI" || $0.value > 17 }
+            for (file, names) in try Self.references(of: files, of: module, folder) {
+                for name in names {
+                    if let version = newer[name] {
+                        Issue.record("\(file): iOS \(version) has \(name)")
+                    }
+                }
+            }
         }
         let sample = folder.appending(path: "Sample.swift")
         try Data(Self.sample().utf8).write(to: sample)
@@ -80,6 +95,7 @@ struct AppleStubsTests {
         "-enable-upcoming-feature", "ExistentialAny",
         "-enable-upcoming-feature", "InternalImportsByDefault",
         "-enable-upcoming-feature", "MemberImportVisibility",
+        "-enable-experimental-feature", "Lifetimes",
     ]
 
     /// Compiles a module up to its diagnostics, and writes it to the folder for later modules.
@@ -91,6 +107,113 @@ struct AppleStubsTests {
         _ folder: URL,
         _ settings: [String]
     ) throws -> String {
+        let arguments =
+            [
+                // Not to /dev/null: the compiler replaces its output file, and as root would replace the device.
+                "-emit-sil", "-o", folder.appending(path: "\(module).sil").path, "-wmo",
+                "-emit-module", "-emit-module-path",
+                folder.appending(path: "\(module).swiftmodule").path,
+            ] + settings
+        let (text, status) = try compile(files, module, folder, arguments)
+        let errors = text.split(separator: "\n").filter { $0.contains("error: ") }
+        if status != 0, errors.isEmpty { return text }
+        return errors.joined(separator: "\n")
+    }
+
+    /// The declarations that the files of a module refer to, by the compiler's names for them.
+    ///
+    /// Files that are for Linux alone are compiled here, and left out.
+    private static func references(
+        of files: [String],
+        of module: String,
+        _ folder: URL
+    ) throws -> [String: Set<String>] {
+        let arguments = ["-dump-ast", "-dump-ast-format", "json"] + settings
+        let (text, _) = try compile(files, module, folder, arguments)
+        let trees = text.split(separator: #"{"_kind":"source_file","filename":""#).dropFirst()
+        var references: [String: Set<String>] = [:]
+        for tree in trees {
+            let file = String(tree.prefix { $0 != "\"" })
+            guard files.contains(file) else { continue }
+            let source = try String(contentsOf: root.appending(path: file), encoding: .utf8)
+            guard !source.hasPrefix("#if os(Linux)") else { continue }
+            let names = tree.split(separator: #""decl_usr":""#).dropFirst()
+            references[file, default: []].formUnion(names.map { String($0.prefix { $0 != "\"" }) })
+        }
+        #expect(!references.isEmpty, "\(module): \(text.prefix(1_000))")
+        return references
+    }
+
+    private struct Symbols: Decodable {
+        struct Symbol: Decodable {
+            struct Identifier: Decodable { let precise: String }
+            struct Version: Decodable { let major: Int }
+            struct Availability: Decodable {
+                let domain: String?
+                let introduced: Version?
+            }
+            let identifier: Identifier
+            let availability: [Availability]?
+        }
+        let symbols: [Symbol]
+    }
+
+    /// The toolchain's declarations that need a later iOS than `Package.swift`, with its version.
+    private static func newerDeclarations(_ folder: URL) throws -> [String: Int] {
+        let package = try String(
+            contentsOf: root.appending(path: "Package.swift"),
+            encoding: .utf8
+        )
+        let floor = try #require(
+            package.firstMatch(of: #/\.iOS\(\.v(\d+)\)/#).flatMap { Int($0.1) }
+        )
+        let symbols = folder.appending(path: "symbols")
+        try FileManager.default.createDirectory(at: symbols, withIntermediateDirectories: true)
+        var newer: [String: Int] = [:]
+        for module in [
+            "Swift", "_Concurrency", "_StringProcessing", "Synchronization", "Observation",
+            "FoundationEssentials", "Foundation",
+        ] {
+            let extractor = try Process.run(
+                URL(filePath: "/usr/bin/env"),
+                arguments: [
+                    "swift-symbolgraph-extract", "-module-name", module, "-target", target,
+                    "-skip-synthesized-members", "-output-dir", symbols.path,
+                ]
+            )
+            extractor.waitUntilExit()
+            #expect(extractor.terminationStatus == 0, "\(module)")
+        }
+        for file in try FileManager.default.contentsOfDirectory(atPath: symbols.path) {
+            let data = try Data(contentsOf: symbols.appending(path: file))
+            for symbol in try JSONDecoder().decode(Symbols.self, from: data).symbols {
+                let version = symbol.availability?.first { $0.domain == "iOS" }?.introduced?.major
+                if let version, version > floor { newer[symbol.identifier.precise] = version }
+            }
+        }
+        // These are from iOS 18 on, and for earlier versions the compiler chooses others in their place: the operator of an
+        // extension, and `next()` in a loop.
+        newer["s:s17FixedWidthIntegerP2amoiyxx_xtFZ"] = nil
+        newer["s:ScS8IteratorV4next9isolationxSgScA_pSgYi_tYaF"] = nil
+        #expect(newer.count > 500)
+        return newer
+    }
+
+    #if arch(arm64)
+        private static let target = "aarch64-unknown-linux-gnu"
+    #else
+        private static let target = "x86_64-unknown-linux-gnu"
+    #endif
+
+    /// Runs the compiler on a module's files.
+    ///
+    /// - Returns: What it printed, and its status.
+    private static func compile(
+        _ files: [String],
+        _ module: String,
+        _ folder: URL,
+        _ arguments: [String]
+    ) throws -> (text: String, status: Int32) {
         let compiler = Process()
         compiler.executableURL = URL(filePath: "/usr/bin/env")
         compiler.currentDirectoryURL = root
@@ -99,28 +222,22 @@ struct AppleStubsTests {
         }
         compiler.arguments =
             [
-                // Not to /dev/null: the compiler replaces its output file, and as root would replace the device.
-                "swiftc", "-emit-sil", "-o", folder.appending(path: "\(module).sil").path,
-                "-wmo", "-parse-as-library",
-                "-module-name", module, "-package-name", root.lastPathComponent.lowercased(),
-                "-emit-module", "-emit-module-path",
-                folder.appending(path: "\(module).swiftmodule").path,
-            ] + settings
+                "swiftc", "-parse-as-library", "-module-name", module,
+                "-package-name", root.lastPathComponent.lowercased(),
+            ] + arguments
             + ([folder, products.appending(path: "Modules")] + places).flatMap { ["-I", $0.path] }
             + files
         let log = folder.appending(path: "\(module).log")
         try Data().write(to: log)
         let output = try FileHandle(forWritingTo: log)
-        compiler.standardOutput = FileHandle.nullDevice
+        compiler.standardOutput = output
         compiler.standardError = output
         try compiler.run()
         compiler.waitUntilExit()
         try output.close()
         // Foundation leaks its buffer when it reads an empty file.
         let isEmpty = try log.resourceValues(forKeys: [.fileSizeKey]).fileSize == 0
-        let text = isEmpty ? "" : try String(contentsOf: log, encoding: .utf8)
-        let errors = text.split(separator: "\n").filter { $0.contains("error: ") }
-        if compiler.terminationStatus != 0, errors.isEmpty { return text }
-        return errors.joined(separator: "\n")
+        let text = isEmpty ? "" : String(decoding: try Data(contentsOf: log), as: UTF8.self)
+        return (text, compiler.terminationStatus)
     }
 }

@@ -1,4 +1,5 @@
 import FanfareTesting
+import Primitives
 import PusherProtocol
 import Synchronization
 import Testing

@@ -1,4 +1,8 @@
-import Synchronization
+#if canImport(Darwin)
+    import Primitives
+#else
+    import Synchronization
+#endif
 
 /// A limit on the number of connections, shared by all shards.
 public final class ConnectionQuota: Sendable {

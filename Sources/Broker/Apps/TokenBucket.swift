@@ -1,4 +1,8 @@
-import Synchronization
+#if canImport(Darwin)
+    import Primitives
+#else
+    import Synchronization
+#endif
 
 /// The remaining tokens of one connection, in eight bytes; full at first.
 public struct TokenBucket: Sendable {

@@ -1,4 +1,4 @@
-import Synchronization
+import Primitives
 
 /// The memory of data read from the archive, from just before the read until the data is queued for its client.
 ///
@@ -12,7 +12,7 @@ public final class ArchiveReadBudget: Sendable {
     }
 
     private let byteCountMax: Int
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Creates an unused budget of this many bytes; a single read may exceed it.
     public init(byteCountMax: Int = .max) { self.byteCountMax = byteCountMax }
@@ -53,8 +53,8 @@ public final class ArchiveReadBudget: Sendable {
 ///
 /// Every holder of the result retains this object. Its bytes return to the budget with the last reference.
 public final class ArchiveRead: Sendable {
-    private let wanted = Atomic(true)
-    private let charged = Mutex<(budget: ArchiveReadBudget, byteCount: Int)?>(nil)
+    private let wanted = Lock(true)
+    private let charged = Lock<(budget: ArchiveReadBudget, byteCount: Int)?>(nil)
 
     /// Creates a read that is not charged.
     public init() {}
@@ -62,10 +62,10 @@ public final class ArchiveRead: Sendable {
     deinit { resize(to: 0) }
 
     /// Whether the result is still wanted.
-    public var isWanted: Bool { wanted.load(ordering: .relaxed) }
+    public var isWanted: Bool { wanted.load() }
 
     /// Cancels the read, because its client has disconnected.
-    public func cancel() { wanted.store(false, ordering: .relaxed) }
+    public func cancel() { wanted.exchange(false) }
 
     /// Charges the maximum size of the result, in bytes, to a budget before the read; false if there is no room.
     public func charge(_ byteCount: Int, to budget: ArchiveReadBudget) -> Bool {

@@ -4,6 +4,7 @@
     public import Foundation
 #endif
 
+import Primitives
 import PusherProtocol
 
 /// An event received on a channel.

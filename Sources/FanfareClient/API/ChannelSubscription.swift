@@ -3,7 +3,7 @@
 #else
     public import Foundation
 #endif
-import Synchronization
+import Primitives
 
 /// A lease of a channel: the channel stays subscribed until the lease is cancelled or released.
 ///
@@ -28,11 +28,11 @@ import Synchronization
 public final class ChannelSubscription: Sendable {
     /// The channel.
     public let channel: Channel
-    private let isHeld = Atomic(true)
+    private let isHeld = Lock(true)
     /// Where its readers begin.
     let start: LeaseStart
-    private let buffers = Mutex(EventBuffers<Delivery<ChannelEvent>>())
-    private let followers = Mutex(EventBuffers<FollowedEvent>())
+    private let buffers = Lock(EventBuffers<Delivery<ChannelEvent>>())
+    private let followers = Lock(EventBuffers<FollowedEvent>())
 
     init(_ channel: Channel, from origin: ChannelTracking?, fresh: Bool) {
         self.channel = channel
@@ -44,7 +44,7 @@ public final class ChannelSubscription: Sendable {
 
     /// Ends the lease and its sequences.
     public func cancel() {
-        guard isHeld.exchange(false, ordering: .acquiringAndReleasing) else { return }
+        guard isHeld.exchange(false) else { return }
         buffers.withLock { $0.finish() }
         followers.withLock { $0.finish() }
         channel.client.endLease(channel.name)
@@ -53,13 +53,13 @@ public final class ChannelSubscription: Sendable {
     /// Adds a reader's buffer, which ends with the lease.
     func add(_ buffer: EventBuffer<Delivery<ChannelEvent>>) {
         buffers.withLock { $0.add(buffer) }
-        if !isHeld.load(ordering: .acquiring) { buffer.finish() }
+        if !isHeld.load() { buffer.finish() }
     }
 
     /// Adds the buffer of a reader that loads a state before the events.
     func add(_ buffer: EventBuffer<FollowedEvent>) {
         followers.withLock { $0.add(buffer) }
-        if !isHeld.load(ordering: .acquiring) { buffer.finish() }
+        if !isHeld.load() { buffer.finish() }
     }
 
     /// Returns the channel's events from now on.

@@ -1,5 +1,5 @@
 import PusherProtocol
-import Synchronization
+import Primitives
 
 /// Calls for a facade with another client's API, such as `PusherSwift`.
 extension Fanfare {

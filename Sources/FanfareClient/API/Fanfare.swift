@@ -1,4 +1,4 @@
-package import Synchronization
+package import Primitives
 
 /// A client of a broker: one connection, with the channels subscribed over it.
 ///
@@ -23,8 +23,8 @@ public final class Fanfare: Sendable {
     public let options: ClientOptions
 
     /// The scenes of the app that use the client, and whether each is in the foreground, for `FanfareUI`.
-    package let scenes = Mutex<[ObjectIdentifier: Bool]>([:])
-    let state: Mutex<ClientState>
+    package let scenes = Lock<[ObjectIdentifier: Bool]>([:])
+    let state: Lock<ClientState>
     let outboxWriter: OutboxWriter?
     let positionWriter: PositionWriter?
     /// The actor of callbacks that are not isolated to an actor.
@@ -66,7 +66,7 @@ public final class Fanfare: Sendable {
         session.outbox.isHeld = outboxWriter != nil
         positionWriter = options.positions.map(PositionWriter.init)
         session.awaitsPositions = positionWriter != nil
-        state = Mutex(ClientState(session: session))
+        state = Lock(ClientState(session: session))
     }
 
     // MARK: Connection

@@ -1,4 +1,4 @@
-import Synchronization
+import Primitives
 
 /// The queue of requests to the app's backend; the number in flight is bounded.
 struct BackendRequests: Sendable {

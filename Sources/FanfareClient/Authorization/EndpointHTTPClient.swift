@@ -1,5 +1,5 @@
 import HTTPClient
-import Synchronization
+import Primitives
 
 /// The HTTP connections to one endpoint, opened on its first request.
 final class EndpointHTTPClient: Sendable {
@@ -9,7 +9,7 @@ final class EndpointHTTPClient: Sendable {
     private static let errorBodyLengthMax = 4096
 
     private let endpoint: AuthorizationEndpoint
-    private let transports = Mutex<[ConnectionKey: any HTTPTransport]>([:])
+    private let transports = Lock<[ConnectionKey: any HTTPTransport]>([:])
 
     /// The settings that connections share.
     private struct ConnectionKey: Hashable {

@@ -1,4 +1,4 @@
-import Synchronization
+import Primitives
 
 /// The waiting callback calls of one actor, in order.
 ///
@@ -24,7 +24,7 @@ final class CallbackQueue: EventReader {
 
     private let actor: any Actor
     private let pending: PendingCallbacks
-    private let state = Mutex(State())
+    private let state = Lock(State())
     /// Called on the actor after each block, with the remaining load.
     private let drained: @Sendable (Load) -> Void
 

@@ -3,7 +3,7 @@
 #else
     import Foundation
 #endif
-import Synchronization
+import Primitives
 
 /// The registration of callbacks and sequences.
 extension Fanfare {

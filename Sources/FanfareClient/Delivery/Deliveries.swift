@@ -1,4 +1,4 @@
-import Synchronization
+import Primitives
 
 /// The events of a channel as an asynchronous sequence, which also reports gaps.
 ///
@@ -60,12 +60,12 @@ public struct Deliveries<Value: Sendable>: AsyncSequence, Sendable {
 /// Creates the buffers of a sequence's iterators; the first buffer is filled from the creation of the sequence on.
 final class BufferSource<Element: Sendable>: Sendable {
     private let make: @Sendable () -> EventBuffer<Element>?
-    private let first: Mutex<EventBuffer<Element>?>
+    private let first: Lock<EventBuffer<Element>?>
 
     /// Creates a source; `make` returns a buffer that the client fills, or `nil` once the client is released.
     init(_ make: @escaping @Sendable () -> EventBuffer<Element>?) {
         self.make = make
-        first = Mutex(make())
+        first = Lock(make())
     }
 
     func takeBuffer() -> EventBuffer<Element> {

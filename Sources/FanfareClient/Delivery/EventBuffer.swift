@@ -1,4 +1,4 @@
-import Synchronization
+import Primitives
 
 /// The unread elements of one reader of a sequence.
 ///
@@ -61,7 +61,7 @@ final class EventBuffer<Element: Sendable>: EventReader {
     private final class Identity: Sendable {}
 
     private let policy: Policy
-    private let state = Mutex(State())
+    private let state = Lock(State())
     /// Retained by the report of the release, so that no other buffer can have the same ID before that report.
     private let identity = Identity()
     /// Called after each read with the remaining load, and when a buffer with unread elements is released.

@@ -1,4 +1,4 @@
-import Synchronization
+import Primitives
 
 /// The position up to which an app has handled one channel's events: callbacks have returned, sequences have been read.
 ///
@@ -19,7 +19,7 @@ final class HandledPosition: Sendable {
         var position: ChannelPosition?
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     /// Called in order with each new position, under a lock: it must not call back.
     private let moved: @Sendable (ChannelPosition) -> Void
 

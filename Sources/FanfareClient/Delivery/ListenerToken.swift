@@ -1,8 +1,8 @@
-import Synchronization
+import Primitives
 
 /// The registration of a callback: ``cancel()`` ends the callback, releasing the token does not.
 public final class ListenerToken: Sendable {
-    private let active = Atomic(true)
+    private let active = Lock(true)
     /// Removes the callback from its listeners.
     private let unregister: @Sendable (ListenerToken) -> Void
 
@@ -12,14 +12,14 @@ public final class ListenerToken: Sendable {
     }
 
     /// Whether the callback may still be called.
-    public var isActive: Bool { active.load(ordering: .acquiring) }
+    public var isActive: Bool { active.load() }
 
     /// Ends the callback.
     ///
     /// On the actor of the callback (mostly the main actor), the callback is not called after this returns. From
     /// elsewhere, a call in progress may still finish, but no further call starts.
     public func cancel() {
-        guard active.exchange(false, ordering: .acquiringAndReleasing) else { return }
+        guard active.exchange(false) else { return }
         unregister(self)
     }
 }

@@ -7,7 +7,7 @@ actor CallbackActor {}
 package actor QueueActor {
     private nonisolated let executor: QueueExecutor
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
-        executor.asUnownedSerialExecutor()
+        UnownedSerialExecutor(ordinary: executor)
     }
 
     private init(_ queue: DispatchQueue) { executor = QueueExecutor(queue) }
@@ -31,8 +31,14 @@ private final class QueueExecutor: SerialExecutor {
 
     init(_ queue: DispatchQueue) { self.queue = queue }
 
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    #if canImport(Darwin)
+        // `ExecutorJob` is there from iOS 17 and macOS 14 on.
+        func enqueue(_ job: UnownedJob) { run(job) }
+    #else
+        func enqueue(_ job: consuming ExecutorJob) { run(UnownedJob(job)) }
+    #endif
+
+    private func run(_ job: UnownedJob) {
+        queue.async { job.runSynchronously(on: UnownedSerialExecutor(ordinary: self)) }
     }
 }

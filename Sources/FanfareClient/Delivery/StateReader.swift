@@ -1,4 +1,4 @@
-import Synchronization
+import Primitives
 
 /// Loads a state of the app, then reads the channel's events that follow it, for one iterator.
 ///

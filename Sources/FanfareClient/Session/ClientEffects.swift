@@ -1,6 +1,6 @@
 import Logging
 import PusherProtocol
-import Synchronization
+import Primitives
 
 /// Performs the effects of a client's session: connection, timers, requests and callbacks.
 extension Fanfare {

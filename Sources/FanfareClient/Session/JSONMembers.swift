@@ -1,3 +1,4 @@
+import Primitives
 import PusherProtocol
 
 /// The members of a JSON object as text, so that numbers keep their digits.

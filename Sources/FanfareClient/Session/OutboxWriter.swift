@@ -1,5 +1,5 @@
 import FanfareOutbox
-import Synchronization
+import Primitives
 
 /// Stores a client's events in order, one call of the store at a time; the client does not wait for the store.
 ///
@@ -25,7 +25,7 @@ final class OutboxWriter: Sendable {
             var stored: Set<String> = []
         }
 
-        private let state = Mutex(State())
+        private let state = Lock(State())
 
         func load(_ events: [OutboxEvent]) {
             state.withLock { $0.stored.formUnion(events.map(\.key)) }

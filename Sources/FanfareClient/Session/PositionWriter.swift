@@ -1,11 +1,11 @@
 import FanfareOutbox
-import Synchronization
+import Primitives
 
 /// Stores the newest position of each of a client's channels, one call of the store at a time.
 final class PositionWriter: Sendable {
     /// The positions that are not stored yet, by channel.
     private final class Waiting: Sendable {
-        let positions = Mutex<[String: ChannelPosition]>([:])
+        let positions = Lock<[String: ChannelPosition]>([:])
     }
 
     private let store: any PositionStore

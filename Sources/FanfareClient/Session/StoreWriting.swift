@@ -1,10 +1,10 @@
-import Synchronization
+import Primitives
 
 /// The task that writes to an app's store, one call of the store at a time; nobody waits for it.
 final class StoreWriting: Sendable {
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
-    private let task = Mutex<Task<Void, Never>?>(nil)
+    private let task = Lock<Task<Void, Never>?>(nil)
 
     init() { (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
 

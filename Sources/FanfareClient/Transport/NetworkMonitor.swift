@@ -4,7 +4,7 @@
 #elseif os(Linux)
     import Net
 #endif
-import Synchronization
+import Primitives
 
 /// Observes the machine's network.
 ///
@@ -32,10 +32,10 @@ struct NetworkMonitor: Sendable {
         private let monitor = NWPathMonitor()
 
         init(_ changed: @escaping @Sendable () -> Void) {
-            let isFirst = Atomic(true)
+            let isFirst = Lock(true)
             monitor.pathUpdateHandler = { _ in
                 // The first call reports the current path.
-                guard !isFirst.exchange(false, ordering: .relaxed) else { return }
+                guard !isFirst.exchange(false) else { return }
                 changed()
             }
             monitor.start(queue: .global())

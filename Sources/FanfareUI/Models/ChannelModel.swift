@@ -7,6 +7,7 @@ public import Observation
 ///
 /// After a disconnect the events stay and ``state`` becomes ``State/offline``. After the reconnection, ``gap`` is set
 /// if events may have been missed.
+@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 @MainActor @Observable public final class ChannelModel<Payload: Decodable & Sendable> {
     /// The state of the subscription.
     public enum State: Sendable, Equatable {

@@ -10,6 +10,7 @@ public import Observation
 /// ```
 ///
 /// After a disconnect ``status`` becomes `.waiting` with the reason, then `.connecting` and `.connected` again.
+@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 @MainActor @Observable public final class ConnectionModel {
     /// The client.
     @ObservationIgnored public let client: Fanfare

@@ -13,6 +13,7 @@ public import Observation
 /// ```
 ///
 /// After a disconnect the rows and the edits stay, and ``state`` is `ListState.offline`.
+@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 @MainActor @Observable public final class ListModel<Row: LiveRow> where Row.ID: Sendable {
     /// The rows, with unconfirmed edits applied.
     public private(set) var rows = RowList<Row>()
@@ -57,6 +58,7 @@ public import Observation
 }
 
 /// One live value, for views: a list of one row.
+@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 @MainActor @Observable public final class DocumentModel<Value: LiveRow> where Value.ID: Sendable {
     /// The value; `nil` before it is loaded and after it is removed.
     public private(set) var value: Value?

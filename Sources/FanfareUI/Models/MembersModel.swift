@@ -5,6 +5,7 @@ public import Observation
 ///
 /// The model holds a lease: the channel stays subscribed until the model is released. After a disconnect the last known
 /// members stay; the reconnection replaces them.
+@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 @MainActor @Observable public final class MembersModel {
     /// All members, in the order in which this client learned of them; empty before the broker has sent them.
     public private(set) var members: [PresenceMember]

@@ -1,6 +1,6 @@
 package import FanfareClient
 
-import Synchronization
+import Primitives
 
 /// One scene's part in the connection of a client that several scenes may share, as the windows of an iPad app do.
 ///

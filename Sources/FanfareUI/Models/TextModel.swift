@@ -5,6 +5,7 @@ public import Observation
 /// A shared text, for views.
 ///
 /// After a disconnect the text stays and can be edited; ``status`` is then offline.
+@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 @MainActor @Observable public final class TextModel {
     /// The text, including all local edits.
     public private(set) var string: String

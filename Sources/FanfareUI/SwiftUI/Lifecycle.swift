@@ -27,10 +27,10 @@
         func body(content: Content) -> some View {
             content
                 .onAppear { scene.enterForeground(of: client) }
-                .onChange(of: ObjectIdentifier(client)) { _, _ in
+                .onChange(of: ObjectIdentifier(client)) { _ in
                     if phase != .background { scene.enterForeground(of: client) }
                 }
-                .onChange(of: phase) { _, phase in
+                .onChange(of: phase) { phase in
                     switch phase {
                     case .active:
                         scene.enterForeground(of: client)

@@ -12,6 +12,7 @@
     ///
     /// The projected value is the ``ChannelModel``, with the state and gaps. A view that is given another channel,
     /// event or limit gets another model.
+    @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
     @MainActor @propertyWrapper
     public struct ChannelEvents<Payload: Decodable & Sendable>:
         DynamicProperty
@@ -49,6 +50,7 @@
     /// The members of a presence channel.
     ///
     /// The projected value is the ``MembersModel``. A view that is given another channel gets another model.
+    @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
     @MainActor @propertyWrapper public struct Members: DynamicProperty {
         @State private var holder = ModelHolder<Channel, MembersModel>()
         private let channel: Channel
@@ -70,6 +72,7 @@
     /// The rows of a live list.
     ///
     /// The projected value is the ``ListModel``, with the state and the list for edits.
+    @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
     @MainActor @propertyWrapper public struct ListRows<Row: LiveRow>: DynamicProperty
     where Row.ID: Sendable {
         @State private var holder = ModelHolder<AnyHashable, ListModel<Row>>()

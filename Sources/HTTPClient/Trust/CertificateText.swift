@@ -1,3 +1,4 @@
+import Primitives
 import Digests
 
 /// Parses certificates in PEM or DER form, with precise errors.

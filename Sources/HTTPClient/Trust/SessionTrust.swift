@@ -1,3 +1,5 @@
+import Primitives
+
 #if canImport(Security)
     import Digests
     import Foundation

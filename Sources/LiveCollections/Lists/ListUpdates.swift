@@ -1,5 +1,5 @@
 import LiveRows
-import Synchronization
+import Primitives
 
 /// The updates of a live list as an asynchronous sequence: all rows first, then the changes.
 ///
@@ -40,7 +40,7 @@ public struct ListUpdates<Row: LiveRow>: AsyncSequence, Sendable where Row.ID: S
 /// One reader of a list's updates, with the rows that it has read.
 @MainActor final class Reader<Row: LiveRow>: Sendable where Row.ID: Sendable {
     private let list: WeakList<Row>
-    private var signals: AsyncStream<Void>.Iterator?
+    private var signals: AsyncStream<Void>?
     private var read = RowList<Row>()
     private var readNumber: Int?
 
@@ -54,26 +54,27 @@ public struct ListUpdates<Row: LiveRow>: AsyncSequence, Sendable where Row.ID: S
                 readNumber = update.number
                 return update
             }
-            var iterator = signals ?? list.signals.add().makeAsyncIterator()
-            signals = iterator
-            guard await wait(&iterator, list: consume list) else { return nil }
+            let signals = signals ?? list.signals.add()
+            self.signals = signals
+            guard await wait(for: signals, list: consume list) else { return nil }
         }
         return nil
     }
 
     /// Waits for a signal without a strong reference to the list.
     private func wait(
-        _ iterator: inout AsyncStream<Void>.Iterator,
+        for signals: AsyncStream<Void>,
         list: consuming LiveList<Row>
     ) async -> Bool {
         _ = consume list
-        return await iterator.next(isolation: #isolation) != nil
+        for await _ in signals { return true }
+        return false
     }
 }
 
 /// Wakes the readers of a list's updates; their sequences end with the list.
 final class UpdateSignals: Sendable {
-    private let continuations = Mutex<[Int: AsyncStream<Void>.Continuation]>([:])
+    private let continuations = Lock<[Int: AsyncStream<Void>.Continuation]>([:])
 
     /// Adds a stream of signals; unread signals are coalesced.
     func add() -> AsyncStream<Void> {

@@ -1,5 +1,5 @@
 import FanfareClient
-import Synchronization
+import Primitives
 
 /// The tasks of a list, which connect its replica with its source.
 extension LiveList {
@@ -9,11 +9,11 @@ extension LiveList {
         tasks.add { [source, options, weak self] in
             var failures = 0
             while !Task.isCancelled {
-                let hasRows = Atomic(false)
+                let hasRows = Lock(false)
                 var failure: any Error = LiveListError.sourceEnded
                 do {
                     try await source.listen { event in
-                        if event.hasRows { hasRows.store(true, ordering: .relaxed) }
+                        if event.hasRows { hasRows.exchange(true) }
                         await queue.enqueue(event)
                     }
                 } catch {
@@ -21,7 +21,7 @@ extension LiveList {
                 }
                 guard !Task.isCancelled else { return }
                 await queue.enqueue(.failed(failure))
-                if hasRows.load(ordering: .relaxed) { failures = 0 }
+                if hasRows.load() { failures = 0 }
                 guard self != nil, await Self.wait(failures, options) else { return }
                 failures += 1
             }

@@ -1,4 +1,4 @@
-import Synchronization
+import Primitives
 
 /// A queue of a source's events, which the list handles on the main actor.
 ///
@@ -8,7 +8,7 @@ final class SourceEventQueue<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// The number of queued events at which the source must wait.
     private static var countMax: Int { 256 }
 
-    private let events = Mutex<[SourceEvent<Row>]>([])
+    private let events = Lock<[SourceEvent<Row>]>([])
     private let handle: @MainActor @Sendable ([SourceEvent<Row>]) -> Void
 
     init(handle: @escaping @MainActor @Sendable ([SourceEvent<Row>]) -> Void) {

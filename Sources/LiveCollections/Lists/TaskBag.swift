@@ -1,4 +1,4 @@
-import Synchronization
+import Primitives
 
 /// Tasks that are cancelled when their owner is released.
 final class TaskBag: Sendable {
@@ -7,7 +7,7 @@ final class TaskBag: Sendable {
         var next = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Starts a task on the main actor and removes it when it ends.
     @MainActor func add(_ body: @escaping @MainActor @Sendable () async -> Void) {

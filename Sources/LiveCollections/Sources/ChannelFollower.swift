@@ -1,5 +1,5 @@
 import FanfareClient
-import Synchronization
+import Primitives
 
 /// Follows a channel for a list: its events, and the state of its subscription.
 final class ChannelFollower<Row: LiveRow>: Sendable where Row.ID: Sendable {
@@ -8,9 +8,9 @@ final class ChannelFollower<Row: LiveRow>: Sendable where Row.ID: Sendable {
     private let channel: Channel
     private let handler: Handler
     /// Whether the channel has been subscribed since the follower began.
-    private let hasBegun = Atomic(false)
+    private let hasBegun = Lock(false)
     /// Whether the list has been notified of an outage that has not ended.
-    private let isAway = Atomic(false)
+    private let isAway = Lock(false)
 
     /// Creates a follower that calls the handler with each event.
     init(_ channel: Channel, _ handler: @escaping Handler) {
@@ -33,7 +33,7 @@ final class ChannelFollower<Row: LiveRow>: Sendable where Row.ID: Sendable {
             case .event(let event, _):
                 if event.name == "pusher:subscription_succeeded" {
                     // Later confirmations follow a gap or precede the missed events.
-                    if !hasBegun.load(ordering: .relaxed) { await begin() }
+                    if !hasBegun.load() { await begin() }
                 } else if let converted = read(event) {
                     await handler(converted)
                 }
@@ -45,15 +45,15 @@ final class ChannelFollower<Row: LiveRow>: Sendable where Row.ID: Sendable {
     }
 
     private func begin() async {
-        hasBegun.store(true, ordering: .relaxed)
-        isAway.store(false, ordering: .relaxed)
+        hasBegun.exchange(true)
+        isAway.exchange(false)
         await handler(.subscribed)
     }
 
     /// Notifies the list that nothing was missed, so that it does not fetch the rows.
     private func resume() async {
-        guard hasBegun.load(ordering: .relaxed) else { return await begin() }
-        isAway.store(false, ordering: .relaxed)
+        guard hasBegun.load() else { return await begin() }
+        isAway.exchange(false)
         await handler(.resumed)
     }
 
@@ -73,7 +73,7 @@ final class ChannelFollower<Row: LiveRow>: Sendable where Row.ID: Sendable {
     private func reportOutages(_ outages: Outages) async {
         for await error in outages.signals where !channel.isSubscribed {
             guard let reason = error ?? reason() else { continue }
-            isAway.store(true, ordering: .relaxed)
+            isAway.exchange(true)
             await handler(.offline(reason))
             if channel.isSubscribed { await resume() }
         }
@@ -89,7 +89,7 @@ final class ChannelFollower<Row: LiveRow>: Sendable where Row.ID: Sendable {
             return LiveListError.notConnected(reason: "the client is suspended until connect()")
         case .connecting, .connected:
             // At the start the rows are being loaded. Later a connection was lost, and the first reason counts.
-            guard hasBegun.load(ordering: .relaxed), !isAway.load(ordering: .relaxed) else {
+            guard hasBegun.load(), !isAway.load() else {
                 return nil
             }
             return LiveListError.notConnected(reason: "the connection was lost and is opened again")

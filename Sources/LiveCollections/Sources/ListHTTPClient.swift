@@ -1,7 +1,7 @@
 public import Foundation
 
 import HTTPClient
-import Synchronization
+import Primitives
 
 /// Sends a request of a list to its backend and returns the response.
 public typealias ListExchange = @Sendable (ListRequest) async throws -> ListAnswer
@@ -49,7 +49,7 @@ final class ListHTTPClient: Sendable {
     /// The maximum length of a response, in bytes: enough for a snapshot of a hundred thousand rows.
     private static let answerLengthMax = 32 << 20
 
-    private let transport = Mutex<(any HTTPTransport)?>(nil)
+    private let transport = Lock<(any HTTPTransport)?>(nil)
 
     @Sendable func send(_ request: ListRequest) async throws -> ListAnswer {
         guard let resource = HTTPResource(request.url.absoluteString) else {

@@ -1,6 +1,6 @@
 public import LiveRows
 
-import Synchronization
+import Primitives
 
 /// A source with rows in memory and its own writer, without a network.
 ///
@@ -15,14 +15,14 @@ public final class LocalSource<Row: LiveRow>: LiveSource where Row.ID: Sendable 
         var next = 0
     }
 
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     /// Creates a source.
     ///
     /// - Parameter rows: The rows, in order.
     /// - Throws: `DuplicateRow` when two rows have the same ID.
     public init(_ rows: [Row] = []) throws(DuplicateRow) {
-        state = Mutex(State(writer: try ListWriter(rows)))
+        state = Lock(State(writer: try ListWriter(rows)))
     }
 
     /// Changes the rows without a list.

@@ -1,4 +1,4 @@
-import Synchronization
+import Primitives
 
 /// A source that sends all rows after each change, as some databases do.
 ///
@@ -6,7 +6,7 @@ import Synchronization
 public final class SnapshotSource<Row: LiveRow>: LiveSource where Row.ID: Sendable {
     private let snapshots: @Sendable () -> AsyncThrowingStream<[Row], any Error>
     private let write: (@Sendable (ListCommit<Row>) async throws -> Void)?
-    private let revision = Atomic<UInt64>(0)
+    private let revision = Lock<UInt64>(0)
 
     /// Creates a source from a sequence of snapshots.
     ///
@@ -26,7 +26,10 @@ public final class SnapshotSource<Row: LiveRow>: LiveSource where Row.ID: Sendab
     public func listen(_ handler: @escaping @Sendable (SourceEvent<Row>) async -> Void) async throws
     {
         for try await rows in snapshots() {
-            let number = revision.wrappingAdd(1, ordering: .relaxed).newValue
+            let number = revision.withLock { revision in
+                revision += 1
+                return revision
+            }
             await handler(.snapshot(ListSnapshot(revision: number, rows: rows)))
         }
     }

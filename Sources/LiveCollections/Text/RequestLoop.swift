@@ -26,8 +26,8 @@
 
     /// Waits for ``wake(endsDelay:)``; returns `false` when the task is cancelled.
     func waitForWork() async -> Bool {
-        var signals = signals.makeAsyncIterator()
-        return await signals.next(isolation: #isolation) != nil && !Task.isCancelled
+        for await _ in signals { return !Task.isCancelled }
+        return false
     }
 
     /// Waits after a failure, twice as long after each further one; returns `false` when the task is cancelled.

@@ -1,4 +1,4 @@
-import Synchronization
+import Primitives
 
 /// A bounded queue of a source's events for one reader.
 ///
@@ -14,7 +14,7 @@ final class TextEventBuffer: Sendable {
     }
 
     private let limit: Int
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
 

@@ -1,4 +1,4 @@
-import Synchronization
+import Primitives
 
 /// Changes of a text and the resulting text.
 public struct TextUpdate: Hashable, Sendable {
@@ -52,11 +52,11 @@ public struct TextUpdates: AsyncSequence, Sendable {
 private final class TextUpdateSource: Sendable {
     private let readers: TextUpdateReaders
     /// The buffer of the first iterator, which is filled from the creation of the sequence on.
-    private let first: Mutex<TextUpdateBuffer?>
+    private let first: Lock<TextUpdateBuffer?>
 
     init(_ readers: TextUpdateReaders) {
         self.readers = readers
-        first = Mutex(readers.add())
+        first = Lock(readers.add())
     }
 
     func takeBuffer() -> TextUpdateBuffer { first.withLock { $0.take() } ?? readers.add() }
@@ -73,7 +73,7 @@ final class TextUpdateReaders: Sendable {
         var isFinished = false
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Adds a reader; it is removed when its buffer is released.
     func add() -> TextUpdateBuffer {
@@ -125,7 +125,7 @@ final class TextUpdateBuffer: Sendable {
         var isFinished = false
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
 
@@ -163,8 +163,7 @@ final class TextUpdateBuffer: Sendable {
         while !Task.isCancelled {
             let (update, isFinished) = state.withLock { ($0.update.take(), $0.isFinished) }
             if update != nil || isFinished { return update }
-            var signals = signals.makeAsyncIterator()
-            _ = await signals.next(isolation: isolation)
+            for await _ in signals { break }
         }
         return nil
     }

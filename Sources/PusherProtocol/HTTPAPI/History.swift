@@ -1,3 +1,5 @@
+import Primitives
+
 /// The query of `GET /apps/ID/channels/NAME/history`.
 public struct HistoryQuery: Equatable, Sendable {
     /// The maximum number of messages of one page.

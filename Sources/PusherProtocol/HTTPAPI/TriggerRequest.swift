@@ -1,3 +1,5 @@
+import Primitives
+
 /// The bodies of `POST /apps/ID/events` and `POST /apps/ID/batch_events`.
 public enum TriggerRequest {
     /// Parses one event for one or several channels.

@@ -1,3 +1,5 @@
+import Primitives
+
 /// An event that a client sends to the other subscribers of a channel.
 public struct ClientEvent: Equatable, Sendable {
     /// The event's name as a JSON string, including quotes.

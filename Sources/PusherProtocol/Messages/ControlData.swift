@@ -1,3 +1,5 @@
+import Primitives
+
 /// The data of a client's control event: the ranges of the members that the protocol defines.
 struct ControlData {
     private(set) var channel: JSONValue?

@@ -1,3 +1,5 @@
+import Primitives
+
 /// The members of an event in a request, as ranges of its text, before validation.
 struct EventFields {
     private var name: JSONValue?

@@ -1,3 +1,5 @@
+import Primitives
+
 /// The members of a message that the protocol defines, as ranges of its text.
 struct MessageMembers {
     private(set) var event: JSONValue?

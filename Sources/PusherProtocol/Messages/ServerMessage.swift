@@ -67,7 +67,7 @@ public enum ServerMessage: Equatable, Sendable {
             if receipts { bytes.append(#",\"receipts\":true"#) }
             bytes.append(#"}"}"#)
         case .subscriptionSucceeded(let channel, "{}"):
-            let channel = channel.utf8
+            let channel = Array(channel.utf8)
             bytes.append(#"{"event":"pusher_internal:subscription_succeeded","channel":"#)
             JSONWriter.append(channel.span, to: &bytes)
             bytes.append(#","data":"{}"}"#)

@@ -1,3 +1,5 @@
+import Primitives
+
 extension ServerMessage {
     /// Parses a text message; unknown members are ignored.
     ///

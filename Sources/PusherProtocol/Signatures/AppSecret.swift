@@ -1,3 +1,4 @@
+import Primitives
 import Digests
 
 /// The prepared signing keys of an app's secret; the text itself is not stored.

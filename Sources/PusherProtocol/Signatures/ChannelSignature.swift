@@ -1,3 +1,5 @@
+import Primitives
+
 /// The signature with which an app's backend authorizes a subscription.
 public enum ChannelSignature {
     /// Returns the text to sign: `socket:channel`, and `:data` if the backend provides channel data.

@@ -1,3 +1,5 @@
+import Primitives
+
 /// The signature of a webhook's body.
 public enum WebhookSignature {
     /// Signs a webhook.

@@ -1,4 +1,4 @@
-import Synchronization
+import Primitives
 
 /// The positions of a channel, and whether its subscription continues without loss.
 extension Channel {

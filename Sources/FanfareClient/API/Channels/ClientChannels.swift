@@ -1,4 +1,4 @@
-import Synchronization
+import Primitives
 
 extension Fanfare {
     /// Returns a channel, subscribed or not; has no side effect.

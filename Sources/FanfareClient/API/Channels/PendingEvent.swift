@@ -3,7 +3,7 @@
 #else
     import Foundation
 #endif
-import Synchronization
+import Primitives
 
 /// The outcome of a client event that was sent.
 public enum ClientEventDelivery: Sendable, Hashable {
@@ -29,7 +29,7 @@ public final class PendingEvent: Sendable {
         var waitingForStore = EventBuffers<Void>()
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(key: String = UUID().uuidString.lowercased(), name: String, channel: String) {
         self.key = key

@@ -1,4 +1,4 @@
-import Synchronization
+import Primitives
 
 /// The members of a presence channel.
 ///

@@ -1,4 +1,4 @@
-import Synchronization
+import Primitives
 
 extension Fanfare {
     /// The client's user.

@@ -3,7 +3,7 @@
 #else
     public import Foundation
 #endif
-import Synchronization
+import Primitives
 
 /// The user of a client: the sign-in, the events sent to the user, and the watchlist.
 ///

@@ -1,5 +1,5 @@
 #if canImport(Darwin) || DEBUG
-    import Synchronization
+    import Primitives
 
     /// One connection over a ``WebSocketTask``.
     ///
@@ -32,7 +32,7 @@
         }
 
         private let request: TransportRequest
-        private let state: Mutex<State>
+        private let state: Lock<State>
         /// The time limit of the closing handshake.
         private let closeTimeout: Duration
 
@@ -46,7 +46,7 @@
         ) {
             self.request = request
             self.closeTimeout = closeTimeout
-            state = Mutex(State(receiver: receiver))
+            state = Lock(State(receiver: receiver))
         }
 
         // MARK: Commands

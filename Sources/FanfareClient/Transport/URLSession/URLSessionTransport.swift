@@ -3,7 +3,7 @@
 #if canImport(Darwin) || DEBUG
     import Foundation
     import HTTPClient
-    import Synchronization
+    import Primitives
 
     #if canImport(FoundationNetworking)
         import FoundationNetworking
@@ -49,7 +49,7 @@
         let session: URLSession
         private let message: URLRequest
         private let messageLengthMax: Int
-        private let state = Mutex(State())
+        private let state = Lock(State())
 
         /// Created by `resume()`: on Linux a task that is never resumed leaks its session, even when cancelled.
         private var task: URLSessionWebSocketTask? { state.withLock { $0.task } }
