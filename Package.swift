@@ -323,7 +323,7 @@ let package = Package(
         ),
         module(
             "Room",
-            ["DemoSite", "FanfareEncryption", "HTTP1", "HTTPServer", .grdb],
+            ["DemoSite", "BrowserClient", "FanfareEncryption", "HTTP1", "HTTPServer", .grdb],
             at: "Sources/Demos/Room",
             embedding: ["Page"]
         ),

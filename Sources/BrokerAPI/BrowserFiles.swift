@@ -4,8 +4,8 @@ package import HTTP1
 package import HTTPServer
 import Primitives
 
-/// Serves the browser client and the add-on for pusher-js, with their types, below the path prefix: `/fanfare.js`,
-/// `/fanfare-pusher.js`, `/fanfare.d.ts` and `/fanfare-pusher.d.ts`.
+/// Serves the browser client, its parts and the add-on for pusher-js, with their types, below the path prefix: `/fanfare.js`
+/// and what else ``BrowserFile/all`` has.
 ///
 /// The contents are part of the program. Any page may load them, from any origin.
 package struct BrowserFiles: Sendable {

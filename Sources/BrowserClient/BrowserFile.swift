@@ -52,15 +52,23 @@ package struct BrowserFile: Sendable {
         BrowserFile(name: name, contentType: "text/javascript; charset=utf-8", bytes: bytes)
     }
 
+    /// The decryption of encrypted channels.
+    package static let encrypted = script(
+        "fanfare-encrypted.js",
+        ScriptParts(main: PackageResources.encrypted_js, others: []).module
+    )
+
     /// The files for any web page.
     package static let all = [
+        encrypted,
         BrowserFile(
             name: "fanfare.js",
             contentType: "text/javascript; charset=utf-8",
             bytes: ScriptParts(
                 main: PackageResources.fanfare_js,
                 others: [
-                    PackageResources.channel_js, PackageResources.subscription_js,
+                    PackageResources.bindings_js, PackageResources.channel_js,
+                    PackageResources.subscription_js,
                     PackageResources.tracking_js, PackageResources.followed_state_js,
                     PackageResources.left_channels_js, PackageResources.outbox_js,
                     PackageResources.authorization_js,

@@ -1,25 +1,24 @@
 /// Modules of JavaScript that become one file, so that a page loads it with one request.
 ///
 /// The parts are modules that import each other by name, one import on a line; their names are unique over all parts.
-/// Comments on lines of their own are left out, except for the first one of the main part.
+/// Comments on lines of their own are left out, except for the first one of the main part, and so is what indents a line:
+/// together a third of what a page loads.
 struct ScriptParts {
     /// The part whose first comment describes the file.
     let main: [UInt8]
-    /// The parts that it imports, in any order.
+    /// The parts that it imports, a class before those that extend it.
     let others: [[UInt8]]
 
     /// The parts as a module with the exports of the main part.
     var module: [UInt8] {
-        var lines = heading
-        lines += statements(of: main)
-        for part in others { lines += statements(of: part).map(withoutExport) }
-        return text(lines)
+        let parts = others.flatMap { statements(of: $0).map(withoutExport) }
+        return text(heading + parts + statements(of: main))
     }
 
     /// The parts as a script whose names are not visible to the page.
     var script: [UInt8] {
         var lines = heading + ["(() => {", "\"use strict\";"]
-        for part in [main] + others { lines += statements(of: part).map(withoutExport) }
+        for part in others + [main] { lines += statements(of: part).map(withoutExport) }
         return text(lines + ["})();"])
     }
 
@@ -27,11 +26,11 @@ struct ScriptParts {
         self.lines(of: main).prefix { $0.hasPrefix("//") } + [""]
     }
 
-    /// The lines of a part without imports and comments.
+    /// The lines of a part without imports of other parts, comments and what indents them.
     private func statements(of part: [UInt8]) -> [Substring] {
-        lines(of: part).filter { line in
-            let text = line.drop { $0 == " " }
-            return !["//", "/*", "* ", "*/", "import "].contains { text.hasPrefix($0) }
+        lines(of: part).map { $0.drop { $0 == " " } }.filter { text in
+            !["//", "/*", "* ", "*/"].contains { text.hasPrefix($0) }
+                && !(text.hasPrefix("import ") && text.contains("\"./"))
                 && !text.isEmpty && text != "*"
         }
     }

@@ -9,7 +9,8 @@ import Testing
         arguments: [
             ("/fanfare.js", "text/javascript; charset=utf-8", "export class Fanfare "),
             ("/fanfare-pusher.js", "text/javascript; charset=utf-8", "globalThis.fanfareRecovery"),
-            ("/fanfare.d.ts", "application/typescript; charset=utf-8", "export class Fanfare "),
+            ("/fanfare-encrypted.js", "text/javascript; charset=utf-8", "export function decrypt("),
+            ("/fanfare.d.ts", "application/typescript; charset=utf-8", "export class Fanfare<"),
             (
                 "/fanfare-pusher.d.ts", "application/typescript; charset=utf-8",
                 "function fanfareRecovery("
@@ -128,21 +129,39 @@ import Testing
 
     @Test("Parts become one file without imports, comments and clashes of exports")
     func joinsParts() {
+        let main = """
+            // What it is.
+
+            import { b } from "./b.js";
+
+            /**
+             * A.
+             */
+            export const a = [
+              b,  // b
+            ];
+
+            """
         let parts = ScriptParts(
-            main: Array(
-                "// What it is.\n\nimport { b } from \"./b.js\";\n\n/**\n * A.\n */\nexport const a = b; // b\n"
-                    .utf8
-            ),
+            main: Array(main.utf8),
             others: [Array("/** B. */\nexport const b = 1;\n".utf8)]
         )
         #expect(
             String(decoding: parts.module, as: UTF8.self)
-                == "// What it is.\n\nexport const a = b; // b\nconst b = 1;\n"
+                == "// What it is.\n\nconst b = 1;\nexport const a = [\nb,  // b\n];\n"
         )
         #expect(
             String(decoding: parts.script, as: UTF8.self)
-                == "// What it is.\n\n(() => {\n\"use strict\";\nconst a = b; // b\nconst b = 1;\n})();\n"
+                == "// What it is.\n\n(() => {\n\"use strict\";\nconst b = 1;\nconst a = [\nb,  // b\n];\n})();\n"
         )
+    }
+
+    @Test("An import of another package stays") func otherPackages() {
+        let parts = ScriptParts(
+            main: Array("import a from \"a\";\nimport b from \"./b.js\";\n".utf8),
+            others: []
+        )
+        #expect(String(decoding: parts.module, as: UTF8.self) == "\nimport a from \"a\";\n")
     }
 }
 

@@ -23,7 +23,8 @@ readonly conformance_packages=(openssl python3)
 # With the program of redis-server; that package only adds a link to it, and a system service, which no test needs.
 readonly redis_packages=(redis-tools)
 readonly package_packages=(binutils dpkg-dev python3)
-readonly test_packages=("${package_packages[@]}" python3-venv chromium chromium-driver nginx haproxy nodejs ruby php-cli)
+readonly test_packages=("${package_packages[@]}" python3-venv chromium chromium-driver nginx haproxy nodejs node-ws
+    ruby php-cli)
 readonly microbench_packages=(binutils valgrind)
 readonly bench_packages=(gcc libc6-dev make openssl strace procps python3-venv
     nginx libnginx-mod-nchan mosquitto)

@@ -40,7 +40,7 @@ async function ask({ authEndpoint, userAuthEndpoint, authHeaders }, { socketID, 
     if (response.ok) return await response.json();
   } catch (error) {
     // Browsers do not say why: the network, or an endpoint that does not allow this page's origin.
-    throw error instanceof TypeError ? new Error(`${url} cannot be reached from ${location.origin}`, { cause: error }) : error;
+    throw error instanceof TypeError ? new Error(`${url} cannot be reached from ${globalThis.location?.origin}`, { cause: error }) : error;
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", end);

@@ -1,5 +1,10 @@
+import { Bindings } from "./bindings.js";
+
 /**
  * A channel's subscription: functions bound to event names.
+ *
+ * `action(data, { userID, serial, isMissed })` is called for each event; client events on presence channels have a `userID`,
+ * and events that were replayed are `isMissed`.
  *
  * The protocol's own events are bound like others: `pusher:subscription_succeeded`, `pusher:subscription_error`
  * with `{ type, error }`, `pusher:cache_miss`, `pusher:subscription_count`, and on a presence channel
@@ -11,10 +16,11 @@
  * - `{ kind: "gap", reason, missed }`: events are missing, `missed` of them if they can be counted
  * - `{ kind: "unknown" }`: the broker keeps no events
  */
-export class Channel {
+export class Channel extends Bindings {
   #subscription;
 
   constructor(subscription) {
+    super();
     this.#subscription = subscription;
   }
 
@@ -48,20 +54,6 @@ export class Channel {
   /** Whether what the page shows is current: subscribed, and the state is loaded. */
   get isLive() {
     return this.#subscription.isLive;
-  }
-
-  /**
-   * Calls `action(data, { userID, serial, isMissed })` for each such event; client events on presence channels have a
-   * `userID`, and events that were replayed are `isMissed`.
-   */
-  bind(event, action) {
-    this.#subscription.bind(event, action);
-    return this;
-  }
-
-  unbind(event, action) {
-    this.#subscription.unbind(event, action);
-    return this;
   }
 
   /**

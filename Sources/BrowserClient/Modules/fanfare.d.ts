@@ -1,4 +1,9 @@
 // The types of fanfare.js. docs/fanfare-js.md describes each call, and what it does when the connection is cut.
+//
+// A map of channels and their events gives each event's data a type:
+//
+//     const fanfare = new Fanfare<{ userslist: { addUser: User }; [room: `private-${string}`]: Messages }>("app-key");
+//     fanfare.subscribe("userslist").bind("addUser", (user) => …);
 
 /** The version of the client. */
 export const VERSION: string;
@@ -35,6 +40,8 @@ export interface Signature {
   channel_data?: string;
   /** Sign-in: the JSON of the user, with `id`. */
   user_data?: string;
+  /** Encrypted channels: the key, in base64. */
+  shared_secret?: string;
 }
 
 /** The request for a signature: for a channel, or for the sign-in if there is none. */
@@ -48,6 +55,8 @@ export interface SignatureRequest {
 export interface Options {
   /** The broker's host; by default the server that fanfare.js was loaded from, with its port, TLS and path. */
   host?: string;
+  /** The class to connect with where there is none, such as that of the package `ws`: in Node before version 22. */
+  WebSocket?: any;
   /** By default 80, or 443 with TLS. */
   port?: number | string;
   /** By default false. */
@@ -64,6 +73,8 @@ export interface Options {
   userAuthEndpoint?: string;
   /** Fields of the requests to both URLs. */
   authHeaders?: HeadersInit | (() => HeadersInit);
+  /** Decrypts the events of encrypted channels: the function of fanfare-encrypted.js. */
+  decrypt?: (data: any, sharedSecret: string) => any;
   /** Whether missed events are asked for; by default true. */
   recovery?: boolean;
   /** The broker's limit of client events a second, by default 10; more are delayed. */
@@ -83,6 +94,8 @@ export interface SubscribeOptions {
 
 /** The details of each state of a connection. */
 export interface StateDetails {
+  /** Before the first `connect()`. */
+  initialized: {};
   connecting: {};
   connected: { socketID: string };
   /** `retryAt` in milliseconds, as of `Date.now()`. */
@@ -93,19 +106,62 @@ export interface StateDetails {
   stopped: { code: number; reason: string };
 }
 
+/** The state of a connection and its details. */
+export type Connection = { [S in keyof StateDetails]: { state: S } & StateDetails[S] }[keyof StateDetails];
+
 /** A report that does not end the connection: an error of the broker, or of the client itself, which has no code. */
 export interface Report {
   code?: number | null;
   message?: string;
 }
 
-/** A connection that reconnects automatically. */
-export class Fanfare {
+/** Channels of any names, with events of any names and data. */
+export interface AnyChannels {
+  [channel: string]: AnyEvents;
+}
+
+/** Events of any names and data. */
+export interface AnyEvents {
+  [event: string]: any;
+}
+
+/** The channel of a name in a map of channels. */
+export type ChannelOf<Channels, Name extends keyof Channels> = Channel<Channels[Name]>;
+
+/** The names of a map that are texts. */
+export type NameIn<Map> = keyof Map & string;
+
+/** The data of an event of a name, on any of the channels. */
+export type DataIn<Channels, E> = { [N in keyof Channels]: E extends keyof Channels[N] ? Channels[N][E] : never }[keyof Channels];
+
+/** The names of the events on any of the channels. */
+export type EventIn<Channels> = { [N in keyof Channels]: NameIn<Channels[N]> }[keyof Channels];
+
+/** What can be bound to events: `this` for chains. */
+export interface Bindings<Detail> {
+  /** Unbinds `action`; without it all of the event. */
+  unbind(event: string, action?: (data: any, detail: Detail) => void): this;
+  /** Calls `action` for every event, with its name. */
+  bind_global(action: (event: string, data: any, detail: Detail) => void): this;
+  unbind_global(action: (event: string, data: any, detail: Detail) => void): this;
+  /** Unbinds everything. */
+  unbind_all(): this;
+}
+
+/** A connection that reconnects automatically; `Channels` maps the names of channels to their events and data. */
+export interface Fanfare<Channels = AnyChannels> extends Bindings<ClientEventDetail> {}
+export class Fanfare<Channels = AnyChannels> {
   constructor(key: string, options?: Options);
   /** Called with each state of the connection. */
   onstate: <S extends keyof StateDetails>(state: S, detail: StateDetails[S]) => void;
   /** Called with errors that do not end the connection. */
   onerror: (error: Report) => void;
+  /** The present state; a new object with each one. The event `fanfare:state` has it too. */
+  connection: Connection;
+  /** Calls `action` with the data of each such event on any channel, and of the client's own event. */
+  bind(event: "fanfare:state", action: (connection: Connection) => void): this;
+  bind<E extends keyof ChannelEvents>(event: E, action: (data: ChannelEvents[E], detail: ClientEventDetail) => void): this;
+  bind<E extends EventIn<Channels>>(event: E, action: (data: DataIn<Channels, E>, detail: ClientEventDetail) => void): this;
   /** The channel of the signed-in user's events; `user.id` is the user's ID. */
   user: Channel & { id?: string };
   /** The socket ID; null while not connected. */
@@ -118,6 +174,8 @@ export class Fanfare {
   disconnect(): void;
   /** Ends the connection until `connect()`; what was missed arrives then, and client events that wait are sent. */
   suspend(): void;
+  /** Ends the connection and all subscriptions, and unbinds everything: nothing of it stays with the page. */
+  destroy(): void;
   /** Sends a ping; resolves with the milliseconds until the broker's pong, or with null if the connection ends first. */
   ping(): Promise<number | null>;
   /**
@@ -125,9 +183,11 @@ export class Fanfare {
    *
    * A channel that was left within `resubscribeGrace` continues at its position.
    */
-  subscribe(name: string, options?: SubscribeOptions): Channel;
+  subscribe<N extends NameIn<Channels>>(name: N, options?: SubscribeOptions): ChannelOf<Channels, N>;
+  /** Returns the channel, if it is subscribed. */
+  channel<N extends NameIn<Channels>>(name: N): ChannelOf<Channels, N> | undefined;
   /** Ends a subscription; its position is forgotten after `resubscribeGrace`. */
-  unsubscribe(name: string): void;
+  unsubscribe(name: NameIn<Channels>): void;
   /** Signs in the user of the backend's signature, also after each reconnect. */
   signIn(): void;
 }
@@ -140,6 +200,11 @@ export interface EventDetail {
   serial?: number;
   /** Whether it was replayed. */
   isMissed?: boolean;
+}
+
+/** What an event of any channel tells beside its data. */
+export interface ClientEventDetail extends EventDetail {
+  channel?: string;
 }
 
 export interface Member {
@@ -159,8 +224,9 @@ export interface ChannelEvents {
   "pusher:signin_success": { id: string };
 }
 
-/** A channel's subscription: functions bound to the names of events. */
-export class Channel {
+/** A channel's subscription; `Events` maps the names of its events to their data. */
+export interface Channel<Events = AnyEvents> extends Bindings<EventDetail> {}
+export class Channel<Events = AnyEvents> {
   private constructor();
   readonly name: string;
   readonly isSubscribed: boolean;
@@ -174,8 +240,7 @@ export class Channel {
   get isLive(): boolean;
   /** Calls `action` with the data of each such event. */
   bind<E extends keyof ChannelEvents>(event: E, action: (data: ChannelEvents[E], detail: EventDetail) => void): this;
-  bind<T = any>(event: string, action: (data: T, detail: EventDetail) => void): this;
-  unbind(event: string, action: (data: any, detail: EventDetail) => void): this;
+  bind<E extends NameIn<Events>>(event: E, action: (data: Events[E], detail: EventDetail) => void): this;
   /**
    * Keeps a state up to date: `getState` gets and shows it, whenever nothing was recovered; events wait meanwhile.
    *
@@ -183,7 +248,7 @@ export class Channel {
    */
   state(getState: (continuity: Continuity) => Position | null | void | Promise<Position | null | void>): this;
   /** Sends a client event; false when it cannot be sent. A `transient` one is sent once and may be lost. */
-  trigger(event: `client-${string}`, data: any, options?: { transient?: boolean }): boolean;
+  trigger<E extends NameIn<Events> & `client-${string}`>(event: E, data: Events[E], options?: { transient?: boolean }): boolean;
 }
 
 /** The app's backend refused: thrown by `authorize`. */

@@ -1,5 +1,7 @@
-// A client of the Pusher Channels protocol, version 7, for browsers. It reconnects automatically, restores its
-// subscriptions, and gets the events that it has missed, each once and in order, or tells that there is a gap.
+// Fanfare's client for web pages, workers and Node.
+
+// A client of the Pusher Channels protocol, version 7. It reconnects automatically, restores its subscriptions, and gets
+// the events that it has missed, each once and in order, or tells that there is a gap.
 //
 //     import { Fanfare } from "/fanfare.js";
 //
@@ -12,6 +14,7 @@
 // The protocol of positions is described in docs/proof/protocol.md, "Positions and replays".
 
 import { NotAuthorized, askEndpoint } from "./authorization.js";
+import { Bindings } from "./bindings.js";
 import { Channel } from "./channel.js";
 import { LeftChannels } from "./left-channels.js";
 import { Outbox } from "./outbox.js";
@@ -39,12 +42,14 @@ const CHECK_TIME_MAX = 5_000;
  * - `suspended`, by `suspend()`
  * - `stopped`, with `{ code, reason }`: by the server or by `disconnect()`; `connect()` reconnects
  */
-export class Fanfare {
+export class Fanfare extends Bindings {
   onstate = (_state, _detail) => {};
   /** Called with a `pusher:error` that does not end the connection, and other reports: `{ code, message }`. */
   onerror = (_error) => {};
   /** The channel of the signed-in user's events; `user.id` is the user's id. */
   user;
+  /** The present state and its details, such as `{ state: "connected", socketID }`; "initialized" before `connect()`. */
+  connection = { state: "initialized" };
   /** The socket ID, or null while not connected. */
   socketID = null;
 
@@ -62,6 +67,8 @@ export class Fanfare {
   /** The timer of the handshake, of inactivity, or of the next attempt. */
   #timer = null;
   #isWaiting = false;
+  /** Removes the functions that listen to the page. */
+  #page = null;
   /** Aborts what was asked for the connection's socket ID, when the connection ends. */
   #connection = new AbortController();
   /** What to call for each ping without a pong: with true for the pong, with false for the end of the connection. */
@@ -70,17 +77,20 @@ export class Fanfare {
   /**
    * Options:
    * - `host`, `port`, `tls` (default false), `path`: the broker; by default the server that this file was loaded from
+   * - `WebSocket`: the class to connect with, where there is none: in Node before version 22
    * - `tlsPort`: the port of a server that requires TLS
    * - `authorize`: an async function that takes `{ socketID, channel, signal }`, without `channel` for a sign-in, and
    *   returns the app's signature: `{ auth, channel_data }` or `{ auth, user_data }`; `signal` is aborted when the
    *   signature is of no use any more
    * - `authEndpoint`, `userAuthEndpoint`, `authHeaders`: the app's URLs for that, which get a form as from pusher-js
+   * - `decrypt`: the function of fanfare-encrypted.js, for encrypted channels; without it their data stays encrypted
    * - `recovery` (default true): whether missed events are asked for
    * - `clientEventsPerSecond` (default 10): the broker's limit; more are delayed
    * - `resubscribeGrace` (default 30,000 milliseconds): the time for which a channel that was left keeps its position; 0 for
    *   none
    */
   constructor(key, options = {}) {
+    super();
     this.#key = key;
     const server = options.host ? { tls: false, path: "" } : home();
     this.#options = { ...server, recovery: true, clientEventsPerSecond: 10, resubscribeGrace: 30_000, ...options };
@@ -93,10 +103,6 @@ export class Fanfare {
       send: ({ event, data, subscription, key }) => this.#send(event, data, subscription.name, key),
       failed: (message) => this.onerror({ message }),
     });
-    addEventListener("online", () => this.#wakeUp());
-    addEventListener("offline", () => this.#wakeUp());
-    addEventListener("pageshow", ({ persisted }) => persisted && this.#wakeUp());
-    document.addEventListener("visibilitychange", () => !document.hidden && this.#wakeUp());
   }
 
   /** The broker's URL, without the path of an app. */
@@ -107,20 +113,33 @@ export class Fanfare {
 
   /** Connects; while waiting for a retry, connects immediately. */
   connect() {
-    if (!this.#socket) this.#open();
+    if (this.#socket) return;
+    if (!this.#options.host) throw new Error("`host` is needed: this file was not loaded from a broker");
+    this.#listen();
+    this.#open();
   }
 
   /** Ends the connection until `connect()`; client events that wait are dropped. */
   disconnect() {
     this.#drop();
     this.#outbox.clear();
-    this.onstate("stopped", { code: 1000, reason: "disconnected by this page" });
+    this.#page?.abort();
+    this.#page = null;
+    this.#became("stopped", { code: 1000, reason: "disconnected by this page" });
+  }
+
+  /** Ends the connection and all subscriptions, and unbinds everything: nothing of it stays with the page. */
+  destroy() {
+    for (const name of this.#subscriptions.keys()) this.unsubscribe(name);
+    this.disconnect();
+    this.user.unbind_all();
+    this.unbind_all();
   }
 
   /** Ends the connection until `connect()`; what was missed arrives then, and client events that wait are sent. */
   suspend() {
     this.#drop();
-    this.onstate("suspended", {});
+    this.#became("suspended");
   }
 
   /** Sends a ping; resolves with the milliseconds until the broker's pong, or with null if the connection ends first. */
@@ -154,6 +173,11 @@ export class Fanfare {
     return subscription.channel;
   }
 
+  /** Returns the channel, if it is subscribed. */
+  channel(name) {
+    return this.#subscriptions.get(name)?.channel;
+  }
+
   /** Ends a subscription; its position is forgotten after `resubscribeGrace`. */
   unsubscribe(name) {
     const subscription = this.#subscriptions.get(name);
@@ -178,21 +202,45 @@ export class Fanfare {
       resubscribe: (subscription) => this.#resubscribe(subscription),
       opened: () => this.#outbox.flush(),
       failed: (message) => this.onerror({ message }),
+      emit: (event, data, detail) => this.emit(event, data, detail),
+      decrypt: this.#options.decrypt,
     }, left);
+  }
+
+  /** Reports a state, as the last step: the page may end or destroy the client meanwhile. */
+  #became(state, detail = {}) {
+    this.connection = { state, ...detail };
+    this.onstate(state, detail);
+    this.emit("fanfare:state", this.connection, {});
+  }
+
+  /** Tries again at once when the network or the page returns; Node has neither, workers have no document. */
+  #listen() {
+    if (this.#page) return;
+    this.#page = new AbortController();
+    const { addEventListener, document } = globalThis;
+    const { signal } = this.#page;
+    addEventListener?.("online", () => this.#wakeUp(), { signal });
+    addEventListener?.("offline", () => this.#wakeUp(), { signal });
+    addEventListener?.("pageshow", ({ persisted }) => persisted && this.#wakeUp(), { signal });
+    document?.addEventListener("visibilitychange", () => !document.hidden && this.#wakeUp(), { signal });
   }
 
   #open() {
     this.#drop();
     this.#attempts += 1;
-    this.onstate("connecting", {});
     const query = `protocol=7&client=fanfare-js&version=${VERSION}&receipts=true`;
+    const { WebSocket = globalThis.WebSocket } = this.#options;
     const socket = new WebSocket(`${this.url}/app/${encodeURIComponent(this.#key)}?${query}`);
     this.#socket = socket;
     // Ignores late events of a replaced socket.
     const ifCurrent = (step) => (event) => this.#socket === socket && step(event);
     socket.onmessage = ifCurrent((event) => this.#receive(event.data));
+    // Node's `ws` throws an error that nothing handles; each is followed by the close.
+    socket.onerror = () => {};
     socket.onclose = ifCurrent((event) => this.#ended(event.code, event.reason));
     this.#after(ESTABLISH_TIME_MAX, () => this.#ended(1006, "connection timed out"));
+    this.#became("connecting");
   }
 
   /** Drops the socket without waiting for its closing handshake. */
@@ -275,7 +323,7 @@ export class Fanfare {
     if (this.#isSigningIn) this.#requestSignIn();
     for (const subscription of this.#subscriptions.values()) this.#requestSubscription(subscription);
     // Last: what the callback subscribes to is requested at once, and must not be requested twice.
-    this.onstate("connected", { socketID: this.socketID });
+    this.#became("connected", { socketID: this.socketID });
   }
 
   #send(event, data, channel, key) {
@@ -395,19 +443,20 @@ export class Fanfare {
     }
     const isFinal = (code >= 4000 && code < 4100) || code >= 4300;
     if (isFinal) {
-      return this.onstate("stopped", { code, reason: reason || `refused with code ${code}` });
+      return this.#became("stopped", { code, reason: reason || `refused with code ${code}` });
     }
     // Only the first attempt is immediate, to avoid overloading a failing server.
     const atOnce = code >= 4200 && code < 4300 && wasEstablished;
     const delay = atOnce ? 0 : pauseBefore(this.#attempts);
     this.#isWaiting = true;
-    this.onstate("waiting", { retryAt: Date.now() + delay, reason });
     this.#after(delay, () => this.#open());
+    this.#became("waiting", { retryAt: Date.now() + delay, reason });
   }
 }
 
-/** The broker that this file was loaded from. */
+/** The broker that this file was loaded from, if it was: not in Node, nor in a bundle. */
 function home() {
+  if (!import.meta.url?.startsWith("http")) return {};
   const { protocol, hostname, port, pathname } = new URL(".", import.meta.url);
   return { host: hostname, port: port || undefined, tls: protocol === "https:", path: pathname.slice(0, -1) };
 }

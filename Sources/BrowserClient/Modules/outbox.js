@@ -14,7 +14,8 @@ export class Outbox {
   #tokenTimer = null;
   #receiptTimer = null;
   #count = 0;
-  #page = [...crypto.getRandomValues(new Uint32Array(3))].map((word) => word.toString(36)).join("");
+  // Random enough to be unique, and Node 18 has no `crypto`.
+  #page = Array.from({ length: 3 }, () => Math.random().toString(36).slice(2)).join("");
 
   constructor(perSecond, actions) {
     this.#perSecond = perSecond;

@@ -3,7 +3,10 @@ import { FollowedState } from "./followed-state.js";
 import { beginning } from "./left-channels.js";
 import { Tracking } from "./tracking.js";
 
-/** A subscription between connection and app: its position, its state, and the functions bound to its events. */
+/** The shortest time, in milliseconds, between two requests for the key of an encrypted channel. */
+const KEY_PAUSE = 10_000;
+
+/** A subscription between connection and app: its position, its state, and its events. */
 export class Subscription {
   /** The app's view of it. */
   channel = new Channel(this);
@@ -15,13 +18,13 @@ export class Subscription {
   members = new Map();
   me = null;
 
-  #bindings = new Map();
   #connection;
   #tracking;
   #state = null;
   /** Whether the app has the state of the position that it subscribed from. */
   #hasState;
   #attempt = new AbortController();
+  #keyAskedAt = 0;
 
   /** `left` is what was kept of the channel when the app left it. */
   constructor(name, options = {}, connection, left) {
@@ -38,15 +41,6 @@ export class Subscription {
 
   get isLive() {
     return this.isSubscribed && (this.#state?.isLive ?? true);
-  }
-
-  bind(event, action) {
-    const actions = this.#bindings.get(event) ?? new Set();
-    this.#bindings.set(event, actions.add(action));
-  }
-
-  unbind(event, action) {
-    this.#bindings.get(event)?.delete(action);
   }
 
   /** Keeps a state up to date, instead of an earlier one. */
@@ -68,17 +62,8 @@ export class Subscription {
   }
 
   emit(event, data, detail = {}) {
-    const actions = this.#bindings.get(event) ?? new Set();
-    for (const action of [...actions]) {
-      // Another one has unbound it, or left the channel.
-      if (!actions.has(action)) continue;
-      // A fault of one listener must not cost others the event.
-      try {
-        action(data, detail);
-      } catch (error) {
-        reportError(error);
-      }
-    }
+    this.channel.emit(event, data, detail);
+    this.#connection.emit(event, data, { ...detail, channel: this.name });
   }
 
   get request() {
@@ -134,7 +119,15 @@ export class Subscription {
 
   receive({ event, serial, user_id: userID }, data) {
     const isMissed = this.#tracking.isReplaying;
-    if (!this.#advance(serial)) return;
+    if (serial !== undefined && !this.#advance(serial)) return;
+    if (this.#connection.decrypt && this.name.startsWith("private-encrypted-") && !event.startsWith("pusher:")) {
+      try {
+        data = this.#connection.decrypt(data, this.signature.signed.shared_secret);
+      } catch (error) {
+        return this.#renewKey(serial, error);
+      }
+    }
+    if (serial === undefined) this.#tracking.receivedWithoutNumber();
     const detail = { userID, serial, isMissed };
     if (this.#state && !event.startsWith("pusher:")) this.#state.receive(serial, [event, data, detail]);
     else this.emit(event, data, detail);
@@ -153,10 +146,6 @@ export class Subscription {
 
   /** Moves the position; returns whether to deliver the message. */
   #advance(serial) {
-    if (serial === undefined) {
-      this.#tracking.receivedWithoutNumber();
-      return true;
-    }
     // Behind a hole: of the subscription before, and about to be replayed.
     if (!this.isSubscribed) return false;
     const verdict = this.#tracking.receive(serial);
@@ -165,6 +154,16 @@ export class Subscription {
       this.#connection.resubscribe(this);
     }
     return verdict === "next";
+  }
+
+  /** Asks the backend for the present key, with which the broker's replay is decrypted; an event without a serial is lost. */
+  #renewKey(serial, error) {
+    const isRecent = Date.now() - this.#keyAskedAt < KEY_PAUSE;
+    if (isRecent || serial === undefined) this.#connection.failed(`an event of ${this.name} is lost: ${error.message}`);
+    if (isRecent) return this.#finishReplay();
+    this.#keyAskedAt = Date.now();
+    if (serial !== undefined) this.#tracking.stepBack();
+    this.#connection.resubscribe(this);
   }
 
   #finishReplay() {
@@ -197,7 +196,7 @@ export class Subscription {
     this.#tracking.goBack(this.position);
     this.ended();
     this.#state?.cancel();
-    for (const actions of this.#bindings.values()) actions.clear();
+    this.channel.unbind_all();
     return { tracking: this.#tracking, signature: this.signature };
   }
 }

@@ -34,6 +34,11 @@ export class Tracking {
     this.#position = position;
   }
 
+  /** Goes back before the last message, which the page could not handle. */
+  stepBack() {
+    this.#position.serial -= 1;
+  }
+
   /** The members that a subscription adds to its data. */
   get request() {
     if (!this.#position) return { position: {}, ...(this.#rewind && { rewind: this.#rewind }) };

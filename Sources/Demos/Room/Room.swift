@@ -1,3 +1,4 @@
+import BrowserClient
 package import DemoSite
 import FanfareEncryption
 
@@ -23,7 +24,7 @@ package enum Room {
             SiteFile("messages.js", PackageResources.messages_js),
             SiteFile("pointers.js", PackageResources.pointers_js),
             SiteFile("typing.js", PackageResources.typing_js),
-            SiteFile("secretbox.js", PackageResources.secretbox_js),
+            SiteFile("fanfare-encrypted.js", BrowserFile.encrypted.bytes),
         ],
         migrations: [RoomMessages.migration],
         channels: ["presence-room", RoomMessages.channel]

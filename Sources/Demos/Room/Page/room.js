@@ -5,9 +5,9 @@ import { connect, sharedSecrets } from "/broker.js";
 import { me, pageID } from "/me.js";
 import { People } from "/people.js";
 import { element, notice, showContinuity, showProblem, speak } from "/site.js";
+import { decrypt } from "./fanfare-encrypted.js";
 import { Messages } from "./messages.js";
 import { Pointers } from "./pointers.js";
-import { isSealed, opened } from "./secretbox.js";
 import { Typing } from "./typing.js";
 
 const CHANNEL = "private-encrypted-room";
@@ -63,8 +63,12 @@ function followMessages(client, options) {
   let missed = 0;
   channel.bind("message", (data, { isMissed }) => {
     element("sealed").textContent = JSON.stringify(data);
-    const message = unsealed(data);
-    if (!message) return followAnew(client);
+    let message;
+    try {
+      message = unsealed(data);
+    } catch {
+      return followAnew(client);
+    }
     if (messages.receive(message)) {
       if (isMissed) missed += 1;
       speak(`${message.name}: ${message.text}`);
@@ -78,7 +82,7 @@ function followMessages(client, options) {
 }
 
 /** pusher-js has decrypted the data of an event itself. */
-const unsealed = (data) => (isSealed(data) ? opened(data, sharedSecrets.get(CHANNEL) ?? "") : data);
+const unsealed = (data) => (data?.ciphertext ? decrypt(data, sharedSecrets.get(CHANNEL) ?? "") : data);
 
 /** The key for which an event could not be opened; the backend may have another one since. */
 let formerKey = null;

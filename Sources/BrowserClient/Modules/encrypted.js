@@ -1,22 +1,30 @@
-// Opens what a backend has encrypted for an encrypted channel: NaCl's secretbox, XSalsa20 with Poly1305, which browsers
-// do not have. fanfare.js delivers the events of such a channel as they come; a page that has the channel's key, the
-// `shared_secret` of its authorization, opens them with this. It only opens: pages send nothing encrypted.
+// Decrypts the events of encrypted channels: NaCl's secretbox, XSalsa20 with Poly1305, which browsers do not have.
+
+//     import { decrypt } from "/fanfare-encrypted.js";
+//
+//     const fanfare = new Fanfare("app-key", { decrypt, authEndpoint: "/auth" });
+//
+// It only decrypts: pages send nothing encrypted.
 
 const MAC_LENGTH = 16;
 const STREAM_KEY_LENGTH = 32;
 
 /**
- * Returns the JSON value in the data of an event, `{ nonce, ciphertext }` in base64.
+ * Returns what the data of an event, `{ nonce, ciphertext }` in base64, encrypts: a value of JSON, or else text.
  *
- * Null when the key does not fit, or the data was changed on its way.
+ * `sharedSecret` is the channel's key, in base64, from the answer of the backend to the authorization. Throws when the key is
+ * another one, or the data was changed on its way.
  */
-export function opened({ nonce, ciphertext }, sharedSecret) {
+export function decrypt({ nonce, ciphertext }, sharedSecret) {
   const bytes = open(fromBase64(ciphertext), fromBase64(nonce), fromBase64(sharedSecret));
-  return bytes && JSON.parse(new TextDecoder().decode(bytes));
+  if (!bytes) throw new Error("the event was not encrypted with the present key");
+  const text = new TextDecoder().decode(bytes);
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
-
-/** Whether data is that of an encrypted event. */
-export const isSealed = (data) => typeof data?.nonce === "string" && typeof data?.ciphertext === "string";
 
 function open(box, nonce, key) {
   if (box.length < MAC_LENGTH || nonce.length !== 24 || key.length !== 32) return null;
