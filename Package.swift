@@ -285,8 +285,8 @@ let package = Package(
         module(
             "DemoSite",
             [
-                "HTTPServer", "HTTP1", "Net", "FanfareAPI", "FanfareStorage", "PusherProtocol",
-                "LiveRows", .grdb,
+                "BrowserClient", "HTTPServer", "HTTP1", "Net", "FanfareAPI", "FanfareStorage",
+                "PusherProtocol", "LiveRows", .grdb,
             ],
             at: "Sources/Demos/Site",
             embedding: ["Page"]

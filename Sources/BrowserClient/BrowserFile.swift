@@ -1,4 +1,4 @@
-/// A file for web pages that the program contains: the browser client, the add-on for pusher-js, and their types.
+/// A file for web pages that the program contains: the browser client, its parts, the add-on for pusher-js, and their types.
 package struct BrowserFile: Sendable {
     /// The name in URLs, such as `fanfare.js`.
     package let name: String
@@ -48,38 +48,36 @@ package struct BrowserFile: Sendable {
         script("console-snippets.js", PackageResources.console_snippets_js),
     ]
 
-    private static func script(_ name: String, _ bytes: [UInt8]) -> BrowserFile {
-        BrowserFile(name: name, contentType: "text/javascript; charset=utf-8", bytes: bytes)
-    }
-
     /// The decryption of encrypted channels.
-    package static let encrypted = script(
-        "fanfare-encrypted.js",
-        ScriptParts(main: PackageResources.encrypted_js, others: []).module
+    package static let encrypted = module("fanfare-encrypted.js", PackageResources.encrypted_js)
+
+    /// Live lists.
+    package static let live = module(
+        "fanfare-live.js",
+        PackageResources.live_list_js,
+        with: [
+            PackageResources.bindings_js, PackageResources.holds_js, PackageResources.list_model_js,
+            PackageResources.row_changes_js, PackageResources.requests_js,
+            PackageResources.attempts_js, PackageResources.unsent_js, PackageResources.uuid_js,
+        ]
     )
 
-    /// The files for any web page.
+    /// The files for any web page, which the package for npm has too.
     package static let all = [
-        encrypted,
-        BrowserFile(
-            name: "fanfare.js",
-            contentType: "text/javascript; charset=utf-8",
-            bytes: ScriptParts(
-                main: PackageResources.fanfare_js,
-                others: [
-                    PackageResources.bindings_js, PackageResources.channel_js,
-                    PackageResources.subscription_js,
-                    PackageResources.tracking_js, PackageResources.followed_state_js,
-                    PackageResources.left_channels_js, PackageResources.outbox_js,
-                    PackageResources.authorization_js,
-                    PackageResources.pauses_js,
-                ]
-            ).module
+        module(
+            "fanfare.js",
+            PackageResources.fanfare_js,
+            with: [
+                PackageResources.bindings_js, PackageResources.channel_js,
+                PackageResources.subscription_js, PackageResources.tracking_js,
+                PackageResources.followed_state_js, PackageResources.left_channels_js,
+                PackageResources.outbox_js, PackageResources.authorization_js,
+                PackageResources.pauses_js,
+            ]
         ),
-        BrowserFile(
-            name: "fanfare-pusher.js",
-            contentType: "text/javascript; charset=utf-8",
-            bytes: ScriptParts(
+        script(
+            "fanfare-pusher.js",
+            ScriptParts(
                 main: PackageResources.fanfare_pusher_js,
                 others: [
                     PackageResources.tracking_js, PackageResources.followed_state_js,
@@ -87,15 +85,27 @@ package struct BrowserFile: Sendable {
                 ]
             ).script
         ),
-        BrowserFile(
-            name: "fanfare.d.ts",
-            contentType: "application/typescript; charset=utf-8",
-            bytes: PackageResources.fanfare_d_ts
-        ),
-        BrowserFile(
-            name: "fanfare-pusher.d.ts",
-            contentType: "application/typescript; charset=utf-8",
-            bytes: PackageResources.fanfare_pusher_d_ts
-        ),
+        encrypted,
+        live,
+        types("fanfare.d.ts", PackageResources.fanfare_d_ts),
+        types("fanfare-pusher.d.ts", PackageResources.fanfare_pusher_d_ts),
+        types("fanfare-encrypted.d.ts", PackageResources.fanfare_encrypted_d_ts),
+        types("fanfare-live.d.ts", PackageResources.fanfare_live_d_ts),
     ]
+
+    private static func module(
+        _ name: String,
+        _ main: [UInt8],
+        with others: [[UInt8]] = []
+    ) -> BrowserFile {
+        script(name, ScriptParts(main: main, others: others).module)
+    }
+
+    private static func script(_ name: String, _ bytes: [UInt8]) -> BrowserFile {
+        BrowserFile(name: name, contentType: "text/javascript; charset=utf-8", bytes: bytes)
+    }
+
+    private static func types(_ name: String, _ bytes: [UInt8]) -> BrowserFile {
+        BrowserFile(name: name, contentType: "application/typescript; charset=utf-8", bytes: bytes)
+    }
 }

@@ -42,9 +42,9 @@ import Testing
     }
 
     @Test(arguments: [
-        "site.css", "landing.css", "landing.js", "pusher-js.js", "broker.js", "attempts.js",
-        "backend.js", "me.js", "people.js", "offline.js", "unsent.js", "site.js", "live-list.js",
-        "list-model.js", "row-changes.js", "rows.js",
+        "site.css", "landing.css", "landing.js", "pusher-js.js", "broker.js",
+        "backend.js", "me.js", "people.js", "offline.js", "site.js", "live-list.js",
+        "fanfare-live.js", "rows.js",
     ])
     func pagesFindTheSharedFiles(name: String) async throws {
         let reply = try await site().answer(.get, "/\(name)")

@@ -10,6 +10,7 @@ import Testing
             ("/fanfare.js", "text/javascript; charset=utf-8", "export class Fanfare "),
             ("/fanfare-pusher.js", "text/javascript; charset=utf-8", "globalThis.fanfareRecovery"),
             ("/fanfare-encrypted.js", "text/javascript; charset=utf-8", "export function decrypt("),
+            ("/fanfare-live.js", "text/javascript; charset=utf-8", "export class LiveList "),
             ("/fanfare.d.ts", "application/typescript; charset=utf-8", "export class Fanfare<"),
             (
                 "/fanfare-pusher.d.ts", "application/typescript; charset=utf-8",

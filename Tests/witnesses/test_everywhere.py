@@ -42,7 +42,7 @@ def test_a_rendering_server_makes_a_client_that_does_nothing(node):
         try { fanfare.connect(); } catch ({ message }) { problem = message; }
         answer([fanfare.connection, news.isSubscribed, problem]);
         """
-    ) == [{"state": "initialized"}, False, "`host` is needed: this file was not loaded from a broker"]
+    ) == [{"state": "initialized"}, False, "`host` is not set"]
 
 
 def test_node_receives_events_and_ends_when_the_client_is_destroyed(node):

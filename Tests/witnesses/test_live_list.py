@@ -26,7 +26,7 @@ RANDOM = """
 def test_a_batch_leads_from_one_order_to_the_other_by_the_rules_of_table_views(page, seed):
     page.run(
         """
-        const { rowChanges } = await import("/row-changes.js");
+        const { rowChanges } = await import("/fanfare-live.js");
         const seed = given[0];"""
         + RANDOM
         + """
@@ -79,7 +79,7 @@ def test_pages_converge_whatever_happens_on_the_way(page, seed):
     """Three pages, late and lost and repeated events, lost answers, repeated edits, and loads at any moment."""
     page.run(
         """
-        const { ListModel, applied, put, move, update, remove } = await import("/list-model.js");
+        const { ListModel, applied, put, move, update, remove } = await import("/fanfare-live.js");
         const seed = given[0];"""
         + RANDOM
         + """

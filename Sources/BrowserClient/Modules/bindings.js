@@ -33,19 +33,21 @@ export class Bindings {
   }
 
   emit(event, data, detail) {
-    for (const name of [event, null]) {
-      const actions = this.#actions.get(name) ?? new Set();
-      for (const action of [...actions]) {
-        // Another one has unbound it, or left the channel.
-        if (!actions.has(action)) continue;
-        // A fault of one listener must not cost others the event.
-        try {
-          if (name === null) action(event, data, detail);
-          else action(data, detail);
-        } catch (error) {
-          // Node has no reportError.
-          (globalThis.reportError ?? console.error)(error);
-        }
+    this.#call(event, data, detail);
+    this.#call(null, event, data, detail);
+  }
+
+  #call(event, ...told) {
+    const actions = this.#actions.get(event) ?? new Set();
+    for (const action of [...actions]) {
+      // Another one has unbound it, or left the channel.
+      if (!actions.has(action)) continue;
+      // A fault of one listener must not cost others the event.
+      try {
+        action(...told);
+      } catch (error) {
+        // Node has no reportError.
+        (globalThis.reportError ?? console.error)(error);
       }
     }
   }

@@ -92,7 +92,7 @@ export class Fanfare extends Bindings {
   constructor(key, options = {}) {
     super();
     this.#key = key;
-    const server = options.host ? { tls: false, path: "" } : home();
+    const server = options.host ? {} : home();
     this.#options = { ...server, recovery: true, clientEventsPerSecond: 10, resubscribeGrace: 30_000, ...options };
     this.#options.port ??= this.#options.tls ? 443 : 80;
     this.#options.authorize ??= (request) => askEndpoint(this.#options, request);
@@ -114,7 +114,7 @@ export class Fanfare extends Bindings {
   /** Connects; while waiting for a retry, connects immediately. */
   connect() {
     if (this.#socket) return;
-    if (!this.#options.host) throw new Error("`host` is needed: this file was not loaded from a broker");
+    if (!this.#options.host) throw new Error("`host` is not set");
     this.#listen();
     this.#open();
   }
@@ -198,11 +198,11 @@ export class Fanfare extends Bindings {
 
   #makeSubscription(name, options, left) {
     return new Subscription(name, options, {
-      trigger: (subscription, event, data, isTransient) => this.#trigger(subscription, event, data, isTransient),
+      trigger: (...event) => this.#trigger(...event),
       resubscribe: (subscription) => this.#resubscribe(subscription),
       opened: () => this.#outbox.flush(),
       failed: (message) => this.onerror({ message }),
-      emit: (event, data, detail) => this.emit(event, data, detail),
+      emit: (...event) => this.emit(...event),
       decrypt: this.#options.decrypt,
     }, left);
   }
@@ -217,13 +217,14 @@ export class Fanfare extends Bindings {
   /** Tries again at once when the network or the page returns; Node has neither, workers have no document. */
   #listen() {
     if (this.#page) return;
-    this.#page = new AbortController();
+    // With its signal, it is also the options of the listeners.
+    const page = this.#page = new AbortController();
     const { addEventListener, document } = globalThis;
-    const { signal } = this.#page;
-    addEventListener?.("online", () => this.#wakeUp(), { signal });
-    addEventListener?.("offline", () => this.#wakeUp(), { signal });
-    addEventListener?.("pageshow", ({ persisted }) => persisted && this.#wakeUp(), { signal });
-    document?.addEventListener("visibilitychange", () => !document.hidden && this.#wakeUp(), { signal });
+    const wakeUp = () => this.#wakeUp();
+    addEventListener?.("online", wakeUp, page);
+    addEventListener?.("offline", wakeUp, page);
+    addEventListener?.("pageshow", ({ persisted }) => persisted && wakeUp(), page);
+    document?.addEventListener("visibilitychange", () => document.hidden || wakeUp(), page);
   }
 
   #open() {

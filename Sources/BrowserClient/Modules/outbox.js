@@ -1,4 +1,5 @@
-const RECEIPT_TIME_MAX = 10_000;  // milliseconds
+/** In milliseconds. */
+const RECEIPT_TIME_MAX = 10_000;
 /** The maximum number of client events that wait or have no receipt, and of attempts on one connection. */
 const OUTBOX_MAX = 100;
 const ATTEMPTS_MAX = 3;
@@ -15,7 +16,7 @@ export class Outbox {
   #receiptTimer = null;
   #count = 0;
   // Random enough to be unique, and Node 18 has no `crypto`.
-  #page = Array.from({ length: 3 }, () => Math.random().toString(36).slice(2)).join("");
+  #page = Math.random().toString(36).slice(2) + Math.random().toString(36).slice(2);
 
   constructor(perSecond, actions) {
     this.#perSecond = perSecond;

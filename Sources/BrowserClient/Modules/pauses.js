@@ -1,4 +1,5 @@
-const FIRST_PAUSE = 1_000;  // milliseconds
+// Times in milliseconds.
+const FIRST_PAUSE = 1_000;
 const PAUSE_MAX = 30_000;
 
 /** The retry delay: doubles with each attempt, with jitter to spread reconnects. */

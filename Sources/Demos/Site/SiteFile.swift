@@ -1,3 +1,4 @@
+import BrowserClient
 import HTTP1
 
 /// A file of a page, embedded in the program.
@@ -62,16 +63,13 @@ enum SharedFiles {
         SiteFile("row-icons.svg", PackageResources.row_icons_svg),
         SiteFile("pusher-js.js", PackageResources.pusher_js_js),
         SiteFile("broker.js", PackageResources.broker_js),
-        SiteFile("attempts.js", PackageResources.attempts_js),
         SiteFile("backend.js", PackageResources.backend_js),
         SiteFile("me.js", PackageResources.me_js),
         SiteFile("people.js", PackageResources.people_js),
         SiteFile("offline.js", PackageResources.offline_js),
-        SiteFile("unsent.js", PackageResources.unsent_js),
         SiteFile("site.js", PackageResources.site_js),
         SiteFile("live-list.js", PackageResources.live_list_js),
-        SiteFile("list-model.js", PackageResources.list_model_js),
-        SiteFile("row-changes.js", PackageResources.row_changes_js),
+        SiteFile("fanfare-live.js", BrowserFile.live.bytes),
         SiteFile("rows.js", PackageResources.rows_js),
     ]
 }

@@ -3,7 +3,7 @@
 //
 // A section is `{ id, title, cells }`, a cell `{ id, kind, … }` of plain values.
 
-import { rowChanges } from "/row-changes.js";
+import { rowChanges } from "/fanfare-live.js";
 
 /** Returns `{ sections, cells }`: the `rowChanges` of the sections, and of the cells by section id. */
 export function sectionChanges(before, after) {

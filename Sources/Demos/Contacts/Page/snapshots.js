@@ -1,7 +1,7 @@
 // The snapshots of one model, for all screens that follow it: fetched at the start and whenever an event lacks
 // the model.
 
-import { Attempts } from "/attempts.js";
+import { Attempts } from "/fanfare-live.js";
 
 export class Snapshots {
   /** Called with the error when the model cannot be fetched; null when it can again. */

@@ -74,5 +74,6 @@ rows.onremove = (id) => {
 };
 
 connect((client) => {
-  list.follow(client).bind("notice", (data) => notice(data?.text ?? String(data)));
+  list.follow(client);
+  client.subscribe("userslist").bind("notice", (data) => notice(data?.text ?? String(data)));
 });

@@ -1,10 +1,9 @@
 // The messages of the room: shown at once, and sent until the backend has them; the browser keeps those that wait.
 
-import { Attempts } from "/attempts.js";
+import { Attempts, Unsent } from "/fanfare-live.js";
 import { Refused, request } from "/backend.js";
 import { me, pageID, uuid } from "/me.js";
 import { handBack, showProblem } from "/site.js";
-import { Unsent } from "/unsent.js";
 
 /** As many as the backend keeps. */
 const COUNT_MAX = 50;

@@ -1,10 +1,8 @@
 // Requests to the demos' backend. Errors have a message for the user.
 
-/** Times in milliseconds. */
-const ANSWER_TIME_MAX = 10_000;
+import { BackendUnavailable, Refused, request as send } from "./fanfare-live.js";
 
-/** Statuses that say "not now" or "sign in again": they do not concern what was sent, which is sent again. */
-const NOT_NOW = [401, 407, 408, 421, 425, 429];
+export { BackendUnavailable, Refused };
 
 /** Aborted while the page is offline by its own button. */
 let line = new AbortController();
@@ -15,47 +13,8 @@ export function setOffline(isOffline) {
   else if (line.signal.aborted) line = new AbortController();
 }
 
-/** The backend cannot answer now, or its response is invalid: what was sent is kept, and sent again. */
-export class BackendUnavailable extends Error {}
-
-/** The backend refused the request; `message` is the reason, `field` the field that it is about, if any. */
-export class Refused extends Error {
-  constructor(message, status, field = null) {
-    super(message);
-    this.status = status;
-    this.field = field;
-  }
-}
-
 /** Sends a request, with an optional `body` as JSON, and resolves to the JSON of the response. */
 export async function request(method, path, body) {
   if (line.signal.aborted) throw new BackendUnavailable("This page is offline.");
-  let response, answer;
-  try {
-    response = await fetch(path, {
-      method,
-      headers: { accept: "application/json", ...(body && { "content-type": "application/json" }) },
-      body: body && JSON.stringify(body),
-      signal: AbortSignal.any([AbortSignal.timeout(ANSWER_TIME_MAX), line.signal]),
-    });
-    answer = await jsonOf(response);
-  } catch {
-    throw new BackendUnavailable("The backend cannot be reached.");
-  }
-  const { ok, status } = response;
-  if (ok && answer !== undefined) return answer;
-  const message = answer?.error ?? `The backend responded with status ${status}${status === 401 ? ": sign in again" : ""}.`;
-  // A refusal has a reason; but proxies refuse what is too long with a page of their own.
-  const isRefusal = status >= 400 && status < 500 && !NOT_NOW.includes(status) && (answer !== undefined || status === 413);
-  throw isRefusal ? new Refused(message, status, answer?.field) : new BackendUnavailable(message);
-}
-
-/** Returns a response's JSON; undefined if it is none. */
-async function jsonOf(response) {
-  const text = await response.text();
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return send(method, path, body, { signal: line.signal });
 }

@@ -1,7 +1,7 @@
 // The page's connection to the broker, with fanfare.js, or with pusher-js for ?client=pusher-js. Both have the interface
 // of `Fanfare`, and the broker serves the scripts of both.
 
-import { Attempts } from "./attempts.js";
+import { Attempts } from "./fanfare-live.js";
 import { request, Refused } from "./backend.js";
 import { me } from "./me.js";
 import { offerOffline } from "./offline.js";

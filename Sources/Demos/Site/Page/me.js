@@ -1,5 +1,9 @@
 // The user of this page: an id and a name, shared by all pages of this browser.
 
+import { uuid } from "./fanfare-live.js";
+
+export { uuid };
+
 const ADJECTIVES = ["Brave", "Calm", "Clever", "Gentle", "Lucky", "Merry", "Quick", "Quiet", "Sunny", "Swift"];
 const ANIMALS = ["Badger", "Falcon", "Fox", "Heron", "Lynx", "Otter", "Owl", "Robin", "Seal", "Wren"];
 
@@ -40,16 +44,6 @@ export function initials(name) {
   const words = name.split(/\s+/).filter(Boolean);
   const letters = words.length > 1 ? [words[0], words[words.length - 1]] : words;
   return letters.map((word) => [...word][0].toUpperCase()).join("");
-}
-
-/** Returns a new id; `randomUUID` exists only on secure pages, and demos also run over plain HTTP. */
-export function uuid() {
-  if (crypto.randomUUID) return crypto.randomUUID();
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = (bytes[6] & 0x0f) | 0x40;
-  bytes[8] = (bytes[8] & 0x3f) | 0x80;
-  const digits = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
 function kept(key, make) {

@@ -64,6 +64,10 @@ class PusherJS {
     return channel;
   }
 
+  channel(name) {
+    return this.#channels.get(name);
+  }
+
   unsubscribe(name) {
     this.#channels.delete(name);
     this.#pusher.unsubscribe(name);
@@ -97,6 +101,10 @@ class PusherChannel {
 
   get name() {
     return this.#channel.name;
+  }
+
+  get position() {
+    return this.#channel.position;
   }
 
   get isSubscribed() {

@@ -3,7 +3,7 @@
 // Only new rows create elements, and only moved rows are removed and reinserted: other elements are
 // unchanged and keep focus and pointer.
 
-import { rowChanges } from "./row-changes.js";
+import { rowChanges } from "./fanfare-live.js";
 
 /** Times in milliseconds. */
 const GLIDE_TIME = 220;

@@ -11,7 +11,7 @@
 // have the same text, in any order of arrival. IDs of deleted scalars are kept until the backend begins a new
 // epoch.
 
-import { Attempts } from "/attempts.js";
+import { Attempts } from "/fanfare-live.js";
 
 const OPERATION_LENGTH_MAX = 1_000;  // scalars
 const BATCH_LENGTH_MAX = 8_000;      // bytes of JSON, so that it fits into an event

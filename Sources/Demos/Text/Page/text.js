@@ -5,7 +5,7 @@ import { connect } from "/broker.js";
 import { me, pageID } from "/me.js";
 import { People } from "/people.js";
 import { element, handBack, notice, showContinuity, showProblem, speak } from "/site.js";
-import { Unsent } from "/unsent.js";
+import { Unsent } from "/fanfare-live.js";
 import { Carets } from "./carets.js";
 import { difference, LiveText } from "./live-text.js";
 import { Undo } from "./undo.js";

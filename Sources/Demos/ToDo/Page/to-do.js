@@ -3,7 +3,7 @@
 
 import { connect } from "/broker.js";
 import { LiveList, newRowID, put, remove, update } from "/live-list.js";
-import { rowChanges } from "/row-changes.js";
+import { rowChanges } from "/fanfare-live.js";
 import { Rows } from "/rows.js";
 import { element, notice, speak } from "/site.js";
 import { fillCell } from "./cell.js";
@@ -216,8 +216,9 @@ for (const name of ["open", "done"]) {
 setInterval(() => shown[filter] && show(filter), MINUTE);
 
 connect((client) => {
-  for (const list of [open, done]) {
-    list.follow(client).bind("list_failed", (failure) => {
+  for (const [channel, list] of [["to-do-open", open], ["to-do-done", done]]) {
+    list.follow(client);
+    client.subscribe(channel).bind("list_failed", (failure) => {
       if (list === (filter === "open" ? open : done)) showError(failure);
       list.load();
     });

@@ -3,7 +3,7 @@
 //
 // Rows have an `id`, created by the client that adds the row. Positions are given by the row before, never by index.
 
-import { uuid } from "./me.js";
+import { uuid } from "./uuid.js";
 
 /** The maximum number of changes buffered because an earlier one is missing. */
 const EARLY_MAX = 200;
