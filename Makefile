@@ -7,7 +7,7 @@ format := swift format --configuration config/swift-format.json
 lint := swift format lint --configuration config/swift-format.json
 
 .DEFAULT_GOAL := help
-.PHONY: help run build tarball deb test test-packages format lint docs pictures clean
+.PHONY: help run build tarball deb npm test test-packages format lint docs pictures clean
 .PHONY: conformance bench microbench fuzz simulate recovery cluster hostile prove sanitize soak stalled
 
 help: ## List these commands
@@ -35,6 +35,10 @@ tarball: ## Build dist/fanfare-VERSION-linux-MACHINE.tar.gz: the program, its un
 deb: ## Build dist/fanfare_VERSION_ARCHITECTURE.deb for this Debian or Ubuntu
 	@$(scripts)/install.sh package
 	@$(scripts)/package.sh deb
+
+npm: ## Build .build/npm/fanfare-VERSION.tgz, the package of the browser client; nothing is published
+	@$(scripts)/install.sh build
+	@$(scripts)/npm.sh
 
 test: ## Run every test: Swift, official client libraries, and a browser (ONLY=PublishOrderTests: one suite)
 	@$(scripts)/install.sh test

@@ -87,10 +87,14 @@ package struct BrowserFile: Sendable {
         ),
         encrypted,
         live,
+        module("fanfare-react.js", PackageResources.react_js, with: [PackageResources.holds_js]),
+        module("fanfare-vue.js", PackageResources.vue_js, with: [PackageResources.holds_js]),
         types("fanfare.d.ts", PackageResources.fanfare_d_ts),
         types("fanfare-pusher.d.ts", PackageResources.fanfare_pusher_d_ts),
         types("fanfare-encrypted.d.ts", PackageResources.fanfare_encrypted_d_ts),
         types("fanfare-live.d.ts", PackageResources.fanfare_live_d_ts),
+        types("fanfare-react.d.ts", PackageResources.fanfare_react_d_ts),
+        types("fanfare-vue.d.ts", PackageResources.fanfare_vue_d_ts),
     ]
 
     private static func module(

@@ -11,6 +11,8 @@ import Testing
             ("/fanfare-pusher.js", "text/javascript; charset=utf-8", "globalThis.fanfareRecovery"),
             ("/fanfare-encrypted.js", "text/javascript; charset=utf-8", "export function decrypt("),
             ("/fanfare-live.js", "text/javascript; charset=utf-8", "export class LiveList "),
+            ("/fanfare-react.js", "text/javascript; charset=utf-8", "export function useChannel("),
+            ("/fanfare-vue.js", "text/javascript; charset=utf-8", "export function useChannel("),
             ("/fanfare.d.ts", "application/typescript; charset=utf-8", "export class Fanfare<"),
             (
                 "/fanfare-pusher.d.ts", "application/typescript; charset=utf-8",
@@ -28,6 +30,14 @@ import Testing
             #expect(answer.field("access-control-allow-origin") == "*")
             #expect(answer.field("x-content-type-options") == "nosniff")
             #expect(answer.field("cache-control") == "no-cache")
+        }
+    }
+
+    @Test("The client is at most 8 KB for a browser, and each framework's part 1 KB") func sizes() {
+        let maxima = ["fanfare.js": 8192, "fanfare-react.js": 1024, "fanfare-vue.js": 1024]
+        for file in BrowserFile.all {
+            guard let maximum = maxima[file.name] else { continue }
+            #expect(file.gzipped.count <= maximum, "\(file.name)")
         }
     }
 

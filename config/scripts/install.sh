@@ -24,7 +24,7 @@ readonly conformance_packages=(openssl python3)
 readonly redis_packages=(redis-tools)
 readonly package_packages=(binutils dpkg-dev python3)
 readonly test_packages=("${package_packages[@]}" python3-venv chromium chromium-driver nginx haproxy nodejs node-ws
-    ruby php-cli)
+    node-react-dom node-typescript ruby php-cli)
 readonly microbench_packages=(binutils valgrind)
 readonly bench_packages=(gcc libc6-dev make openssl strace procps python3-venv
     nginx libnginx-mod-nchan mosquitto)
