@@ -10,6 +10,7 @@ import Testing
             ("/fanfare.js", "text/javascript; charset=utf-8", "export class Fanfare "),
             ("/fanfare-pusher.js", "text/javascript; charset=utf-8", "globalThis.fanfareRecovery"),
             ("/fanfare-encrypted.js", "text/javascript; charset=utf-8", "export function decrypt("),
+            ("/fanfare-history.js", "text/javascript; charset=utf-8", "async function history("),
             ("/fanfare-live.js", "text/javascript; charset=utf-8", "export class LiveList "),
             ("/fanfare-react.js", "text/javascript; charset=utf-8", "export function useChannel("),
             ("/fanfare-vue.js", "text/javascript; charset=utf-8", "export function useChannel("),

@@ -8,7 +8,7 @@ import pytest
 
 from declarations import read
 from node import WEB_SOCKET, Node
-from programs import Broker, await_true
+from programs import Broker, await_true, broker_with_recovery
 from static_site import EMPTY_PAGE, StaticSite
 
 MASTER_KEYS = [bytes(range(32)), bytes(range(1, 33))]
@@ -255,3 +255,39 @@ def test_an_event_with_a_foreign_key_is_reported_and_the_others_arrive(reader, b
     assert reader.run("return [requests, problems]") == [
         2, [f"an event of {CHANNEL} is lost: the event was not encrypted with the present key"],
     ]
+
+
+@pytest.fixture(scope="module")
+def rewinding(tmp_path_factory):
+    """A broker with a channel whose rule has `rewind`, and two events on it."""
+    rule = {"channel_prefix": "news", "keep": "always", "rewind": True}
+    with broker_with_recovery(tmp_path_factory.mktemp("rewind"), rules=[rule]) as broker:
+        for channel in ("news", "other"):
+            for number in range(3):
+                backend(broker).trigger(channel, "new", number)
+        yield broker
+
+
+HISTORY = """
+    const { Fanfare } = await import(`${given[0]}/fanfare.js`);
+    const { history } = await import(`${given[0]}/fanfare-history.js`);
+    const fanfare = new Fanfare("app-key", given[3] ?? {});
+    return history(fanfare, given[1], given[2]).then(
+        ({ events, isComplete }) => [events.map(({ event, data, serial }) => [event, data, serial]), isComplete],
+        ({ message }) => message);
+"""
+
+
+def test_a_page_asks_for_the_earlier_events_of_a_channel(page, rewinding):
+    news = [["new", number, number + 1] for number in range(3)]
+    assert page.run(HISTORY, rewinding.url, "news", {"count": 2}) == [news[1:], True]
+    assert page.run(HISTORY, rewinding.url, "news", {"seconds": 600}) == [news, True]
+    assert page.run(HISTORY, rewinding.url, "news-none", {"count": 2}) == [[], True]
+
+
+def test_a_page_is_told_why_it_gets_no_earlier_events(page, rewinding):
+    assert page.run(HISTORY, rewinding.url, "other", {"count": 2}) == "the broker's rule for other has no rewind"
+    assert "is set" in page.run(HISTORY, rewinding.url, "private-news", {"count": 2})
+    script = HISTORY.replace("given[2])", "{ count: 2, signal: AbortSignal.timeout(200) })")
+    away = {"host": "127.0.0.1", "port": 1}
+    assert "timed out" in page.run(script, rewinding.url, "news", None, away)

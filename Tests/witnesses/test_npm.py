@@ -16,7 +16,7 @@ from programs import BUILD, ROOT
 
 #: Debian's packages of React, with its types.
 DEBIAN = Path("/usr/share/nodejs")
-PARTS = ["", "/pusher", "/encrypted", "/live", "/react", "/vue"]
+PARTS = ["", "/pusher", "/encrypted", "/live", "/react", "/vue", "/history"]
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +96,7 @@ def test_a_server_renders_the_hooks_and_subscribes_to_nothing(package, broker):
 APP = """
 import { Fanfare, NotAuthorized, type Connection, type Member } from "fanfare";
 import { decrypt } from "fanfare/encrypted";
+import { history } from "fanfare/history";
 import { LiveList, move, put, update } from "fanfare/live";
 import { FanfareProvider, useChannel, useConnection, useFanfare, useLiveList, usePresence } from "fanfare/react";
 import * as vue from "fanfare/vue";
@@ -130,6 +131,10 @@ users.bind("addUser", (user: number) => {});
 users.trigger("client-typing", 3);
 // @ts-expect-error: not a client event
 users.trigger("addUser", { name: "" });
+
+history(fanfare, "userslist", { count: 20 }).then(({ events }) => events.map(({ event, serial }) => event + serial.toFixed()));
+// @ts-expect-error: neither a count nor seconds
+history(fanfare, "userslist", {});
 
 const films = new LiveList<Film>({ base: "/films", channel: "films" });
 films.edit([put({ id: 1, title: "A" }, null), move(1, null), update({ id: 1, title: "B" })]);

@@ -152,6 +152,9 @@ export interface Bindings<Detail> {
 export interface Fanfare<Channels = AnyChannels> extends Bindings<ClientEventDetail> {}
 export class Fanfare<Channels = AnyChannels> {
   constructor(key: string, options?: Options);
+  readonly key: string;
+  /** As given, and the defaults. */
+  readonly options: Options;
   /** Called with each state of the connection. */
   onstate: <S extends keyof StateDetails>(state: S, detail: StateDetails[S]) => void;
   /** Called with errors that do not end the connection. */

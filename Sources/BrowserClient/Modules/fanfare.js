@@ -50,11 +50,12 @@ export class Fanfare extends Bindings {
   user;
   /** The present state and its details, such as `{ state: "connected", socketID }`; "initialized" before `connect()`. */
   connection = { state: "initialized" };
+  /** As given, and the defaults. */
+  key;
+  options;
   /** The socket ID, or null while not connected. */
   socketID = null;
 
-  #key;
-  #options;
   #socket = null;
   #subscriptions = new Map();
   #left;
@@ -91,15 +92,15 @@ export class Fanfare extends Bindings {
    */
   constructor(key, options = {}) {
     super();
-    this.#key = key;
+    this.key = key;
     const server = options.host ? {} : home();
-    this.#options = { ...server, recovery: true, clientEventsPerSecond: 10, resubscribeGrace: 30_000, ...options };
-    this.#options.port ??= this.#options.tls ? 443 : 80;
-    this.#options.authorize ??= (request) => askEndpoint(this.#options, request);
-    this.#left = new LeftChannels(this.#options.resubscribeGrace);
+    this.options = { ...server, recovery: true, clientEventsPerSecond: 10, resubscribeGrace: 30_000, ...options };
+    this.options.port ??= this.options.tls ? 443 : 80;
+    this.options.authorize ??= (request) => askEndpoint(this.options, request);
+    this.#left = new LeftChannels(this.options.resubscribeGrace);
     this.#userSubscription = this.#makeSubscription("#server-to-user-");
     this.user = this.#userSubscription.channel;
-    this.#outbox = new Outbox(this.#options.clientEventsPerSecond, {
+    this.#outbox = new Outbox(this.options.clientEventsPerSecond, {
       send: ({ event, data, subscription, key }) => this.#send(event, data, subscription.name, key),
       failed: (message) => this.onerror({ message }),
     });
@@ -107,14 +108,14 @@ export class Fanfare extends Bindings {
 
   /** The broker's URL, without the path of an app. */
   get url() {
-    const { host, port, tls, path } = this.#options;
+    const { host, port, tls, path } = this.options;
     return `${tls ? "wss" : "ws"}://${host}:${port}${path ?? ""}`;
   }
 
   /** Connects; while waiting for a retry, connects immediately. */
   connect() {
     if (this.#socket) return;
-    if (!this.#options.host) throw new Error("`host` is not set");
+    if (!this.options.host) throw new Error("`host` is not set");
     this.#listen();
     this.#open();
   }
@@ -203,7 +204,7 @@ export class Fanfare extends Bindings {
       opened: () => this.#outbox.flush(),
       failed: (message) => this.onerror({ message }),
       emit: (...event) => this.emit(...event),
-      decrypt: this.#options.decrypt,
+      decrypt: this.options.decrypt,
     }, left);
   }
 
@@ -231,8 +232,8 @@ export class Fanfare extends Bindings {
     this.#drop();
     this.#attempts += 1;
     const query = `protocol=7&client=fanfare-js&version=${VERSION}&receipts=true`;
-    const { WebSocket = globalThis.WebSocket } = this.#options;
-    const socket = new WebSocket(`${this.url}/app/${encodeURIComponent(this.#key)}?${query}`);
+    const { WebSocket = globalThis.WebSocket } = this.options;
+    const socket = new WebSocket(`${this.url}/app/${encodeURIComponent(this.key)}?${query}`);
     this.#socket = socket;
     // Ignores late events of a replaced socket.
     const ifCurrent = (step) => (event) => this.#socket === socket && step(event);
@@ -363,7 +364,7 @@ export class Fanfare extends Bindings {
 
   #subscribe(subscription, signed) {
     subscription.isRequested = true;
-    const position = this.#options.recovery ? subscription.request : {};
+    const position = this.options.recovery ? subscription.request : {};
     this.#send("pusher:subscribe", { ...signed, channel: subscription.name, ...position });
   }
 
@@ -403,7 +404,7 @@ export class Fanfare extends Bindings {
     const { signal } = request;
     for (let attempt = 1; !signal.aborted; attempt += 1) {
       try {
-        const signed = await this.#options.authorize({ socketID, ...request });
+        const signed = await this.options.authorize({ socketID, ...request });
         return signal.aborted ? null : signed;
       } catch (error) {
         if (signal.aborted) return null;
@@ -438,8 +439,8 @@ export class Fanfare extends Bindings {
   #ended(code, reason) {
     const wasEstablished = this.socketID !== null;
     this.#drop();
-    if (code === 4000 && !this.#options.tls && this.#options.tlsPort) {
-      this.#options = { ...this.#options, tls: true, port: this.#options.tlsPort };
+    if (code === 4000 && !this.options.tls && this.options.tlsPort) {
+      this.options = { ...this.options, tls: true, port: this.options.tlsPort };
       return this.#open();
     }
     const isFinal = (code >= 4000 && code < 4100) || code >= 4300;
