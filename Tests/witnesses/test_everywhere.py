@@ -71,7 +71,9 @@ def test_node_receives_events_and_ends_when_the_client_is_destroyed(node):
         answer(await received);
         ann.destroy();
         bob.destroy();
-        """
+        """,
+        # Less than the timer of an event that has no receipt.
+        seconds=9,
     ) == {"from": "bob"}
 
 

@@ -5,7 +5,7 @@
 #   install.sh conformance   those, and the requirements of the conformance run except its suite
 #   install.sh sanitize      the libraries, and a Redis server
 #   install.sh test          the requirements of the conformance run, a Redis server, a browser, a web server, a load
-#                            balancer, official client libraries, and the languages of the guides
+#                            balancer, official client libraries, the languages of the guides, React and TypeScript
 #   install.sh package       those of build, and what makes packages
 #   install.sh packages      those, and what installs them in a root of its own
 #   install.sh docs          those of build, and what builds the site of the guides

@@ -50,9 +50,6 @@ export class Fanfare extends Bindings {
   user;
   /** The present state and its details, such as `{ state: "connected", socketID }`; "initialized" before `connect()`. */
   connection = { state: "initialized" };
-  /** As given, and the defaults. */
-  key;
-  options;
   /** The socket ID, or null while not connected. */
   socketID = null;
 
@@ -253,7 +250,7 @@ export class Fanfare extends Bindings {
     this.socketID = null;
     this.#isWaiting = false;
     this.#connection.abort();
-    for (const subscription of this.#allSubscriptions()) subscription.ended();
+    for (const subscription of [this.#userSubscription, ...this.#subscriptions.values()]) subscription.ended();
     this.#outbox.connectionEnded();
     for (const ended of this.#pings.splice(0)) ended(false);
     socket?.close();
@@ -262,10 +259,6 @@ export class Fanfare extends Bindings {
   #after(time, step) {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(step, time);
-  }
-
-  #allSubscriptions() {
-    return [this.#userSubscription, ...this.#subscriptions.values()];
   }
 
   // Messages
@@ -444,9 +437,7 @@ export class Fanfare extends Bindings {
       return this.#open();
     }
     const isFinal = (code >= 4000 && code < 4100) || code >= 4300;
-    if (isFinal) {
-      return this.#became("stopped", { code, reason: reason || `refused with code ${code}` });
-    }
+    if (isFinal) return this.#became("stopped", { code, reason: reason || `refused with code ${code}` });
     // Only the first attempt is immediate, to avoid overloading a failing server.
     const atOnce = code >= 4200 && code < 4300 && wasEstablished;
     const delay = atOnce ? 0 : pauseBefore(this.#attempts);

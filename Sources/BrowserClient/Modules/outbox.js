@@ -90,6 +90,8 @@ export class Outbox {
       this.#receiptTimer = null;
       this.#retryLate();
     }, RECEIPT_TIME_MAX);
+    // Node would not end before it, though the client is destroyed.
+    this.#receiptTimer.unref?.();
   }
 
   #retryLate() {
