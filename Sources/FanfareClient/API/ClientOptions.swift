@@ -33,12 +33,19 @@ public struct ClientOptions: Sendable {
     ///
     /// The longest message a broker normally sends is the member list of a presence channel.
     public var messageLengthMax = 1 << 20
-    /// The most callback calls that may wait on one executor; above it the client stops reading.
+    /// The most callback calls that may wait on one executor, and the most elements that may wait for one reader of a
+    /// sequence.
     ///
-    /// If that lasts, the broker's send queue for this connection fills and the broker closes the connection. The
-    /// client delivers all received events before it handles the close, so no event is lost silently.
+    /// Above it the client stops reading for a callback. If that lasts, the broker's send queue for this connection
+    /// fills and the broker closes the connection. The client delivers all received events before it handles the close,
+    /// so no event is lost silently.
+    ///
+    /// For the reader of a sequence it holds back only the reader's channel, and requests the events from the broker
+    /// once the reader has caught up to half of the limit. Other channels continue. A reader that reads nothing for ten
+    /// seconds gets a gap (``Gap/Reason/overflow``) instead of what has waited; if the broker numbers no events, it
+    /// gets one at once.
     public var maxPendingCallbacks = 4096
-    /// The most bytes of event data in those calls, with the same consequence.
+    /// The most bytes of event data in those calls or elements, with the same consequence.
     public var pendingCallbackBytesMax = 8 << 20
 
     /// Decodes the data of typed events, with its strategies for dates and keys.

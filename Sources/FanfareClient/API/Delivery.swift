@@ -74,7 +74,7 @@ public struct Gap: Hashable, Sendable {
         public static let notKept = Reason(rawValue: "not_kept")
         /// The lease began at an earlier position than the channel, which was subscribed already.
         public static let behind = Reason(rawValue: "behind")
-        /// The sequence was read too slowly, and its buffer is full.
+        /// The sequence was not read, or not at all for a while, and its buffer is full.
         public static let overflow = Reason(rawValue: "overflow")
 
         /// The reason's name.

@@ -105,6 +105,14 @@ protocol EventReader: AnyObject, Sendable {
     var name: String { get }
 }
 
+/// A reader of one channel's events, which can receive a gap instead of them.
+protocol SequenceReader: EventReader {
+    /// The number of unread elements.
+    var unreadCount: Int { get }
+    /// Replaces the unread elements by a gap, unless the sequence has ended.
+    func dropUnread()
+}
+
 /// The number and the size of the events that wait for one reader.
 struct Load: Equatable {
     var count = 0

@@ -3,8 +3,8 @@ import Primitives
 /// The events of a channel as an asynchronous sequence, which also reports gaps.
 ///
 /// Every iterator receives every event: the first iterator from the creation of the sequence on, others from their own
-/// creation on. While a reader is too far behind, the client stops reading from the connection, as for a slow callback;
-/// no event is dropped.
+/// creation on. While a reader is too far behind, the client holds back the channel, and requests the events again
+/// later. A reader that is stuck gets a gap: ``ClientOptions/maxPendingCallbacks``.
 ///
 /// The sequence continues after a disconnect: after the next subscription it delivers ``Delivery/recovered(count:)`` or
 /// ``Delivery/gap(_:)``. ``Fanfare/disconnect()`` suspends it until the next ``Fanfare/connect()``. It ends when the

@@ -2,10 +2,10 @@ import Primitives
 
 /// The unread elements of one reader of a sequence.
 ///
-/// While a reader is too far behind, the client stops reading from the connection, so nothing is dropped. A sequence
-/// that is not read yet would block all others. Its buffer is therefore emptied when it is full, and a later reader
-/// receives a gap first.
-final class EventBuffer<Element: Sendable>: EventReader {
+/// While a reader is too far behind, the client holds back its channel, so nothing is dropped (``SlowReaders``). A
+/// sequence that is not read yet would hold it back for all readers. Its buffer is therefore emptied when it is full,
+/// and a later reader receives a gap first.
+final class EventBuffer<Element: Sendable>: SequenceReader {
     /// The behaviour of a full buffer.
     enum Policy: Sendable {
         /// The buffer grows and reports its load. Before the first read, a buffer that exceeds a limit is emptied, and
@@ -84,6 +84,17 @@ final class EventBuffer<Element: Sendable>: EventReader {
     var id: ObjectIdentifier { ObjectIdentifier(identity) }
 
     var name: String { "a sequence of events" }
+
+    var unreadCount: Int { state.withLock { $0.load.count } }
+
+    func dropUnread() {
+        guard case .reportsLoad(_, _, let overflow) = policy else { return }
+        state.withLock { state in
+            // A reader may have caught up, and wait, since its load was measured.
+            guard state.ending == nil, state.load.count > 0 else { return }
+            state.replaceAll(by: overflow)
+        }
+    }
 
     /// Delivers an element to a waiting reader, or buffers it.
     ///

@@ -72,13 +72,15 @@ extension Fanfare {
             let handling = handle(position, of: event.channel, &state)
             let listeners = state.events
             let isKnown = event.channel.map { state.leases.ownIncludes(position, of: $0) } ?? false
-            send(&state) {
+            send(&state, holdingBack: position == nil ? nil : event.channel) {
                 listeners.send(event, handling, isKnownToCallbacks: isKnown, posted: $0)
             }
         case .deliverToUser(let event, let position):
             let handling = handle(position, of: event.channel, &state)
             let listeners = state.events
-            send(&state) { listeners.sendToUser(event, handling, posted: $0) }
+            send(&state, holdingBack: position == nil ? nil : event.channel) {
+                listeners.sendToUser(event, handling, posted: $0)
+            }
         case .pass(let channel, let position): _ = handle(position, of: channel, &state)
         case .continuity(let channel, let continuity, let position):
             state.log.append((.debug, "\(channel): \(continuity)"))
@@ -101,6 +103,11 @@ extension Fanfare {
             state.events.send(gap, toLease: lease, of: channel)
             guard !isConfirmed else { break }
             state.events.send(gap, at: position, toFollowersOf: lease, of: channel)
+        case .checkReaders(let channel):
+            guard state.slowReaders.endStuck(of: channel) else {
+                return startAlarm(.slowReaders(channel), SlowReaders.stuckAfter, &state)
+            }
+            for effect in state.session.endHold(of: channel) { perform(effect, &previous, &state) }
         case .recovered(let channel, let count):
             state.events.send(.recovered(count: count), toSequencesOf: channel)
         case .watchlist(let change):
@@ -164,7 +171,6 @@ extension Fanfare {
         let pending = state.queues.pending
         let receiver = ConnectionReceiver(self, number: state.connectionNumber, pending)
         state.connection = options.transport.opener.open(request, receiver: receiver)
-        if !state.overloaded.isEmpty { state.connection?.pauseReading() }
     }
 
     func report(_ change: StatusChange, _ state: inout ClientState) {
@@ -193,7 +199,9 @@ extension Fanfare {
             ignoreNetwork(&state)
             state.connection = nil
         case .connecting: followNetwork(&state)
-        case .connected: break
+        case .connected:
+            // Not before: without the broker's first message the attempt would time out.
+            if !state.overloaded.isEmpty { state.connection?.pauseReading() }
         }
     }
 
@@ -233,21 +241,30 @@ extension Fanfare {
     }
 }
 
-/// Back-pressure: a client stops reading while too many events wait for a reader.
+/// Back-pressure: a client stops reading while too many callbacks wait, and holds back the channels of slow sequences.
 extension Fanfare {
-    /// Sends a value to readers, and pauses reading from the connection if one of them is too far behind.
+    /// Sends a value to readers.
+    ///
+    /// If too much waits for a callback's actor, reading from the connection is paused. If too much waits for the
+    /// reader of a sequence, its channel is held back, or the reader receives a gap.
+    ///
+    /// - Parameters:
+    ///   - state: The client's state.
+    ///   - channel: The channel to hold back; `nil` if the broker would not send the value again.
+    ///   - send: Sends the value, and reports the load of each reader.
     func send(
         _ state: inout ClientState,
+        holdingBack channel: String? = nil,
         _ send: (_ posted: (any EventReader, Load) -> Void) -> Void
     ) {
         var behind: [(any EventReader, Load)] = []
         send { reader, load in if isTooMuch(load) { behind.append((reader, load)) } }
-        for (reader, load) in behind where state.overloaded.insert(reader.id).inserted {
-            guard state.overloaded.count == 1 else { continue }
-            let line = "\(load.count) events wait for \(reader.name): reading is paused"
-            state.log.append((.warning, line))
-            state.session.setReading(false, at: options.clock.now())
-            state.connection?.pauseReading()
+        for (reader, load) in behind {
+            switch (reader as? any SequenceReader, channel) {
+            case (let reader?, let channel?): holdBack(channel, for: reader, load, &state)
+            case (let reader?, nil): reader.dropUnread()
+            case (nil, _): pauseReading(for: reader, load, &state)
+            }
         }
     }
 
@@ -255,16 +272,44 @@ extension Fanfare {
         load.count > options.maxPendingCallbacks || load.bytes > options.pendingCallbackBytesMax
     }
 
-    /// Resumes reading from the connection once every reader is below half of the limits.
+    private func pauseReading(for reader: any EventReader, _ load: Load, _ state: inout ClientState)
+    {
+        guard state.overloaded.insert(reader.id).inserted, state.overloaded.count == 1 else {
+            return
+        }
+        let line = "\(load.count) events wait for \(reader.name): reading is paused"
+        state.log.append((.warning, line))
+        state.session.setReading(false, at: options.clock.now())
+        state.connection?.pauseReading()
+    }
+
+    private func holdBack(
+        _ channel: String,
+        for reader: any SequenceReader,
+        _ load: Load,
+        _ state: inout ClientState
+    ) {
+        state.session.subscriptions[of: channel]?.holdBack()
+        guard state.slowReaders.add(reader, load, of: channel) else { return }
+        let line = "\(load.count) events wait for \(reader.name): \(channel) is held back"
+        state.log.append((.warning, line))
+        startAlarm(.slowReaders(channel), SlowReaders.stuckAfter, &state)
+    }
+
+    /// Resumes what has waited for a reader, once it is below half of the limits.
     func drained(_ reader: ObjectIdentifier, _ load: Load) {
         guard load.count <= options.maxPendingCallbacks / 2,
             load.bytes <= options.pendingCallbackBytesMax / 2
         else { return }
-        state.withLock { state in
-            guard state.overloaded.remove(reader) != nil, state.overloaded.isEmpty else { return }
-            state.session.setReading(true, at: options.clock.now())
-            state.connection?.resumeReading()
+        let channel = state.withLock { state in
+            if state.overloaded.remove(reader) != nil, state.overloaded.isEmpty {
+                state.session.setReading(true, at: options.clock.now())
+                state.connection?.resumeReading()
+            }
+            return state.slowReaders.remove(reader)
         }
+        guard let channel else { return }
+        act(if: { !$0.slowReaders.holdBack(channel) }) { $0.endHold(of: channel) }
     }
 }
 

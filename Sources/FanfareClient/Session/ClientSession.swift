@@ -196,6 +196,7 @@ struct ClientSession {
             guard signIn.isPending else { return [] }
             refuseSignIn("no answer within \(settings.connectTimeout)")
         case .subscription(let channel): retrySubscription(to: channel)
+        case .slowReaders(let channel): effects.append(.checkReaders(channel: channel))
         }
         return takeEffects()
     }

@@ -12,8 +12,9 @@ struct ClientState: Sendable {
     var requests = BackendRequests()
     var leases = Leases()
     var queues = CallbackQueues()
-    /// The readers that are too far behind; while there are any, reading from the connection is paused.
+    /// The callback queues that are too long; while there are any, reading from the connection is paused.
     var overloaded: Set<ObjectIdentifier> = []
+    var slowReaders = SlowReaders()
     var events = EventListeners()
     var continuities = ListenerTable<String, Listeners<Continuity>>()
     var continuitySequences = ListenerTable<String, EventBuffers<Continuity>>()

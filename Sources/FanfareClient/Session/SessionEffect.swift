@@ -53,6 +53,8 @@ enum SessionEffect: Equatable {
         isConfirmed: Bool = false,
         at: ChannelPosition?
     )
+    /// Check whether the slow readers of a channel, whose events are held back, read at all.
+    case checkReaders(channel: String)
     /// Report to the sequences of a channel that all missed events have been delivered.
     case recovered(channel: String, count: Int)
     /// Report a change of the watchlist.
@@ -83,4 +85,6 @@ enum SessionAlarm: Hashable {
     case signIn
     /// The next attempt at a subscription that failed temporarily.
     case subscription(String)
+    /// The next check of the readers for which a channel's events are held back.
+    case slowReaders(String)
 }

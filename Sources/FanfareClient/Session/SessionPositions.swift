@@ -67,13 +67,29 @@ extension ClientSession {
         sendClientEvents(at: now)
     }
 
-    /// Subscribes again from the position, because messages before the received one are missing.
-    private mutating func subscribeAgain(_ channel: String, missing: UInt64) {
-        let fault = "\(missing) events of \(channel) did not arrive; the client requests them again"
+    /// Requests the messages that were held back for a slow reader.
+    mutating func endHold(of channel: String) -> [SessionEffect] {
+        effects.append(.stopAlarm(.slowReaders(channel)))
+        if subscriptions[of: channel]?.endHold() == true {
+            endSubscription(to: channel)
+            subscriptions[channel] = .wanted
+            requestSubscription(to: channel)
+        }
+        return takeEffects()
+    }
+
+    /// Ends the subscription on this connection; its position stays.
+    private mutating func endSubscription(to channel: String) {
         effects.append(.send(.unsubscribe(channel: channel)))
         cancelTickets(of: channel)
         subscriptions[of: channel]?.decryption.ticket = nil
         subscriptions[of: channel]?.tracking.subscriptionEnded()
+    }
+
+    /// Subscribes again from the position, because messages before the received one are missing.
+    private mutating func subscribeAgain(_ channel: String, missing: UInt64) {
+        let fault = "\(missing) events of \(channel) did not arrive; the client requests them again"
+        endSubscription(to: channel)
         // Once only: if the next subscription has the same hole, repeating it might never end.
         guard subscriptions[of: channel]?.tracking.holesInRow == 1 else {
             return postpone(channel, .protocolViolation(fault))

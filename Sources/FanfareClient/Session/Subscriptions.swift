@@ -37,6 +37,10 @@ struct Subscription {
     var wasConfirmed = false
     /// The position in the channel's stream.
     var tracking = ChannelTracking()
+    /// Whether messages of the stream are held back, because a reader is too far behind.
+    private(set) var isHeldBack = false
+    /// Whether a message was held back.
+    private var hasMissed = false
     /// Whether a stored position must not be used, because the app has asked to begin anew.
     var isFresh = false
     /// The start of the next subscription, once the cancelled one before it is answered.
@@ -70,11 +74,26 @@ struct Subscription {
             return .next(nil)
         }
         switch state {
+        case .subscribed where isHeldBack && tracking.position != nil:
+            hasMissed = true
+            return .known
         case .subscribed: return tracking.receive(serial)
         // After a hole: the message belongs to the previous subscription and will be replayed.
         case .pending: return .known
         case .wanted, .authorizing, .awaitingUser, .refused, .postponed, .leaving: return .next(nil)
         }
+    }
+
+    /// Holds back messages that follow the position.
+    mutating func holdBack() {
+        guard tracking.position != nil else { return }
+        isHeldBack = true
+    }
+
+    /// Ends ``holdBack()``; returns whether the subscription must be repeated from the position.
+    mutating func endHold() -> Bool {
+        isHeldBack = false
+        return exchange(&hasMissed, with: false) && state == .subscribed
     }
 
     mutating func confirm() {
@@ -163,6 +182,8 @@ struct Subscription {
         decryption.ticket = nil
         if let next = nextTracking.take() { tracking = next }
         tracking.subscriptionEnded()
+        // The position precedes what was held back, and the next subscription begins there.
+        _ = endHold()
     }
 
     /// Waits for the next connection.

@@ -38,4 +38,14 @@ struct Bench {
         #expect(await connection.confirm(channel))
         return connection
     }
+
+    /// Connects, with a subscription that is confirmed at a position.
+    func subscribe(to channel: String, at serial: Int) async -> ScriptedConnection {
+        client.subscribe(channel)
+        client.connect()
+        let connection = await transport.greet()
+        _ = await connection.next()
+        connection.confirm(channel, at: serial)
+        return connection
+    }
 }

@@ -41,6 +41,7 @@ final class ScriptedConnection: TransportConnection {
 
     let request: TransportRequest
     private let receiver: any TransportReceiver
+    private let paused = Atomic(false)
     private let commands = AsyncStream.makeStream(of: Command.self)
 
     init(_ request: TransportRequest, _ receiver: any TransportReceiver) {
@@ -53,8 +54,16 @@ final class ScriptedConnection: TransportConnection {
         commands.continuation.yield(.send(message))
     }
     func close(code: UInt16, reason: String) { commands.continuation.yield(.close(code: code)) }
-    func pauseReading() { commands.continuation.yield(.pauseReading) }
-    func resumeReading() { commands.continuation.yield(.resumeReading) }
+    func pauseReading() {
+        paused.store(true, ordering: .releasing)
+        commands.continuation.yield(.pauseReading)
+    }
+    func resumeReading() {
+        paused.store(false, ordering: .releasing)
+        commands.continuation.yield(.resumeReading)
+    }
+
+    var isPaused: Bool { paused.load(ordering: .acquiring) }
 
     /// Waits for the client's next command.
     func next() async -> Command? {
@@ -69,6 +78,19 @@ final class ScriptedConnection: TransportConnection {
     /// Delivers an event on a channel.
     func event(_ name: String, _ channel: String, _ data: String?) {
         deliver(.event(ReceivedEvent(name: name, channel: channel, data: data)))
+    }
+
+    /// Delivers the event `e` with a number in the channel's stream, which is also its data.
+    func event(_ serial: Int, _ channel: String) {
+        let (data, serial) = (String(serial), UInt64(serial))
+        deliver(.event(ReceivedEvent(name: "e", channel: channel, data: data, serial: serial)))
+    }
+
+    /// Confirms a subscription at a position, with a number of events to be replayed.
+    func confirm(_ channel: String, at serial: Int, replay: Int? = nil) {
+        let position = #""position":{"stream":"s1","serial":\#(serial)}"#
+        let replay = replay.map { #","recovered":true,"replay":\#($0)"# } ?? ""
+        deliver(.subscriptionSucceeded(channel: channel, data: "{\(position)\(replay)}"))
     }
 
     /// Expects a subscription as the next command, and confirms it.

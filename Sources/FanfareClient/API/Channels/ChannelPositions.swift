@@ -28,8 +28,8 @@ extension Channel {
     /// Returns the continuity of each confirmation of the subscription, from now on, as a sequence.
     ///
     /// The sequence continues after a disconnect. It ends when the channel is unsubscribed, and throws when the
-    /// subscription is refused or the client fails. While a reader is too far behind, the client stops reading from the
-    /// connection.
+    /// subscription is refused or the client fails. If too many elements wait for a reader, it gets a gap instead
+    /// (``Gap/Reason/overflow``).
     ///
     /// - Returns: A sequence for one task.
     public func continuities() -> Updates<Continuity, FanfareError> {
