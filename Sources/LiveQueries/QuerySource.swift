@@ -16,7 +16,8 @@ public final class QuerySource<Row: LiveRow>: LiveSource where Row.ID: Sendable 
     /// - Parameters:
     ///   - database: The database.
     ///   - fetch: Runs the query; its rows are ordered and have unique IDs.
-    ///   - write: Writes an operation. All operations of an edit are in one transaction; an error reverts the edit.
+    ///   - write: Writes an operation. All operations of an edit are in one transaction; an error reverts the edit. Of a
+    ///     set, write its `contents(over:)` the stored row, so that the other members stay.
     public init(
         in database: any DatabaseWriter,
         fetch: @escaping @Sendable (Database) throws -> [Row],

@@ -78,6 +78,8 @@ public struct KeyedRows<Row: Identifiable & Equatable> {
         case .put(let row, let after): put(row, after: after)
         case .move(let id, let after): move(id, after: after)
         case .update(let row): update(row)
+        case .set(let row, _):
+            self[row.id].map { update(operation.contents(over: $0)) } ?? Self.nothing
         case .remove(let id): remove(id)
         }
     }

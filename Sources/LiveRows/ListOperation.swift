@@ -11,14 +11,36 @@ public enum ListOperation<Row: Identifiable> {
     case move(Row.ID, after: Row.ID?)
     /// Replaces the contents of the row with the same ID.
     case update(Row)
+    /// Sets some members of the row with the same ID, by their coding keys; the others stay.
+    ///
+    /// The row is that of the client after its edit, with all members. A writer takes only the named ones from it:
+    /// ``contents(over:)``.
+    case set(Row, members: Set<String>)
     /// Removes a row.
     case remove(Row.ID)
 
     /// The ID of the row.
     public var id: Row.ID {
         switch self {
-        case .put(let row, after: _), .update(let row): row.id
+        case .put(let row, after: _), .update(let row), .set(let row, members: _): row.id
         case .move(let id, after: _), .remove(let id): id
+        }
+    }
+}
+
+extension ListOperation where Row: Equatable {
+    /// Returns the contents of the operation's row after the operation.
+    ///
+    /// - Parameter current: The contents before it.
+    /// - Returns: The operation's own contents with ``put(_:after:)`` and ``update(_:)``; the current ones with the
+    ///   members that ``set(_:members:)`` names; otherwise the current ones. If the row is not `Codable`, or the members
+    ///   do not fit together, a set replaces all contents.
+    public func contents(over current: Row) -> Row {
+        switch self {
+        case .put(let row, after: _), .update(let row): row
+        case .set(let row, let members):
+            RowFields.merge(members, of: row, into: current) ?? row
+        case .move, .remove: current
         }
     }
 }
@@ -27,7 +49,8 @@ extension ListOperation: Sendable where Row: Sendable, Row.ID: Sendable {}
 extension ListOperation: Equatable where Row: Equatable {}
 
 // As JSON: {"op":"put","row":{…},"after":ID|null}, {"op":"move","id":ID,"after":ID|null},
-// {"op":"update","row":{…}}, {"op":"remove","id":ID}.
+// {"op":"update","row":{…}}, {"op":"remove","id":ID}. A set is an update whose row has only "id" and the members to set;
+// it is not decoded as such, because an absent member may also mean nil.
 extension ListOperation {
     private enum Name: String, Codable {
         case put, move, update, remove
@@ -55,6 +78,12 @@ extension ListOperation: Encodable where Row: Encodable, Row.ID: Encodable {
         case .update(let row):
             try container.encode(Name.update, forKey: .name)
             try container.encode(row, forKey: .row)
+        case .set(let row, let members):
+            try container.encode(Name.update, forKey: .name)
+            try container.encode(
+                RowPart(row: row, names: members.union([RowFields.id])),
+                forKey: .row
+            )
         case .remove(let id):
             try container.encode(Name.remove, forKey: .name)
             try container.encode(id, forKey: .id)

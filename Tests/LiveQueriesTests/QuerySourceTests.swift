@@ -45,6 +45,9 @@ private struct Unreadable: Error {}
                 switch operation {
                 case .put(let task, after: _): try task.save(database)
                 case .update(let task): try task.update(database)
+                case .set(let task, _):
+                    guard let stored = try Errand.fetchOne(database, key: task.id) else { return }
+                    try operation.contents(over: stored).update(database)
                 case .remove(let id): try Errand.deleteOne(database, key: id)
                 case .move: throw LiveListError.refused(reason: "the order is that of the dates")
                 }

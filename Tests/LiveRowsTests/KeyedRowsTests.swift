@@ -121,7 +121,7 @@ import Testing
         let place = rows.firstIndex { $0.id == operation.id }
         switch operation {
         case .remove: if let place { rows.remove(at: place) }
-        case .update(let row): if let place { rows[place] = row }
+        case .update(let row), .set(let row, _): if let place { rows[place] = row }
         case .move(_, let anchor):
             guard let place, anchor != operation.id else { return }
             guard anchor == nil || rows.contains(where: { $0.id == anchor }) else { return }

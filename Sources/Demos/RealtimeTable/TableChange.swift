@@ -42,7 +42,7 @@ extension TableChange {
         by device: String
     ) -> [TableChange] {
         switch step.operation {
-        case .put(let user, _), .update(let user):
+        case .put(let user, _), .update(let user), .set(let user, _):
             let old = step.before.firstIndex(of: user.id)
             let removal = old.map { TableChange.removed(id: user.id, index: $0, deviceID: device) }
             let addition = TableChange.added(name: user.name, id: user.id, deviceID: device)

@@ -54,14 +54,22 @@ public struct ListEditor<Row: LiveRow>: Sendable where Row.ID: Sendable {
 
     /// Changes a row's contents.
     ///
+    /// If the row is `Codable` and has a member `id`, the edit sets the members that the closure has changed
+    /// (``ListOperation/set(_:members:)``): another user's edit of other members stays. Otherwise it replaces the whole
+    /// contents, as ``update(_:)``. In both cases the last edit in the writer's order decides about a member that both
+    /// have changed, unless ``ifRevision`` is set.
+    ///
     /// - Parameters:
     ///   - id: The ID of the row; no effect if it does not exist.
     ///   - body: Changes the row, but not its ID.
     public mutating func update(_ id: Row.ID, _ body: (inout Row) -> Void) {
-        guard var row = row(id) else { return }
+        guard let old = row(id) else { return }
+        var row = old
         body(&row)
+        guard row != old else { return }
+        let changed = RowFields.names(from: old, to: row)
         precondition(row.id == id, "the id of a row cannot change: remove the row and put another")
-        apply(.update(row))
+        apply(changed.map { .set(row, members: $0) } ?? .update(row))
     }
 
     /// Removes a row.

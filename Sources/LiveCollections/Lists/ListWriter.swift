@@ -68,6 +68,9 @@ public struct ListWriter<Row: LiveRow>: Sendable where Row.ID: Sendable {
         switch operation {
         case .put(let row, let after): .put(row, after: surviving(after))
         case .move(let id, let after): .move(id, after: surviving(after))
+        // Other clients get the whole row.
+        case .set(let row, _):
+            rows[row.id].map { .update(operation.contents(over: $0)) } ?? operation
         case .update, .remove: operation
         }
     }

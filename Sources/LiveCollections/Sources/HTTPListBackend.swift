@@ -6,7 +6,8 @@ extension ChannelSource {
     ///
     /// `GET base` returns `{"revision":13,"rows":[…]}`; rows that cannot be decoded are left out and reported.
     ///
-    /// `POST base/operations` with `{"mutation":"…","operations":[…]}` returns `{"revision":14}`. To refuse the edit,
+    /// `POST base/operations` with `{"mutation":"…","operations":[…]}` returns `{"revision":14}`. The row of an `update`
+    /// may have only `id` and the members to set; `null` removes one, and those that are absent stay. To refuse the edit,
     /// the backend returns `{"error":"a sentence"}` with a status from 400 to 499; the list then reverts the edit. 401,
     /// 407, 408, 421, 425 and 429 do not concern the edit: these, and any other answer, are failures, and the request
     /// is sent again.

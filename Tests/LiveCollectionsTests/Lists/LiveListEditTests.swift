@@ -57,6 +57,28 @@ import Testing
         observation.cancel()
     }
 
+    @Test("A pending edit that sets a member keeps what others change in the row meanwhile")
+    func rebasedMembers() async throws {
+        struct Errand: Codable, Identifiable, Equatable {
+            var id = 1
+            var title = "Milk"
+            var isDone = false
+        }
+        var replica = ListReplica<Errand>(options: ListOptions())
+        _ = replica.arrived(ListSnapshot(revision: 5, rows: [Errand()]))
+        var editor = replica.editor()
+        editor.update(1) { $0.title = "Oat milk" }
+        _ = replica.commit(editor, mutation: "m")
+        _ = replica.changed(
+            ListChange(revision: 6, mutation: nil, operations: [.update(Errand(isDone: true))])
+        )
+        #expect(Array(replica.rows) == [Errand(title: "Oat milk", isDone: true)])
+        _ = replica.arrived(ListSnapshot(revision: 7, rows: [Errand(title: "?", isDone: true)]))
+        #expect(Array(replica.rows) == [Errand(title: "Oat milk", isDone: true)])
+        _ = replica.refused("m", LiveListError.readOnly)
+        #expect(Array(replica.rows) == [Errand(title: "?", isDone: true)])
+    }
+
     @Test("A refused edit is reverted, and the error is reported")
     func refusedEdit() async throws {
         let list = try await liveList()
@@ -102,7 +124,7 @@ import Testing
         list.edit { $0.update(2) { $0.name = "mine" } }
         list.edit { $0.move(2, after: nil) }
         try await until { source.commits.count == 1 }
-        #expect(source.commits[0].operations == [.update(Player(2, "mine"))])
+        #expect(source.commits[0].operations == [.set(Player(2, "mine"), members: ["name"])])
         await source.say(change(6, .update(Player(2, "theirs")), .move(2, after: 3)))
         try await until { list.revision == 6 }
         #expect(list.rows == [Player(2, "mine"), Player(1), Player(3)])

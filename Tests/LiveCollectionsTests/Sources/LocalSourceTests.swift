@@ -27,6 +27,43 @@ import Testing
         #expect(Array(one.rows) == source.rows)
     }
 
+    private struct Errand: Codable, Identifiable, Equatable {
+        var id = 1
+        var title = "Milk"
+        var isDone = false
+    }
+
+    @Test("Two edits of one row at the same time: members that one sets stay, a whole row replaces")
+    func fields() async throws {
+        for isWhole in [false, true] {
+            let source = try LocalSource([Errand()])
+            let (one, two) = (LiveList(source), LiveList(source))
+            one.edit { $0.update(1) { $0.title = "Oat milk" } }
+            two.edit { editor in
+                if isWhole {
+                    editor.update(Errand(isDone: true))
+                } else {
+                    editor.update(1) { $0.isDone = true }
+                }
+            }
+            try await until { one.pendingEditCount + two.pendingEditCount == 0 }
+            try await until { one.revision == 2 && two.revision == 2 }
+            #expect(source.rows == [Errand(title: isWhole ? "Milk" : "Oat milk", isDone: true)])
+            #expect(Array(one.rows) == source.rows && Array(two.rows) == source.rows)
+        }
+    }
+
+    @Test("Of two edits of one member, the last in the writer's order decides")
+    func conflicts() async throws {
+        let source = try LocalSource([Errand()])
+        let (one, two) = (LiveList(source), LiveList(source))
+        try await one.edit { $0.update(1) { $0.title = "Oat milk" } }.confirmed()
+        try await two.edit { $0.update(1) { $0.title = "Soy milk" } }.confirmed()
+        try await until { one.revision == 2 && two.revision == 2 }
+        #expect(source.rows == [Errand(title: "Soy milk")])
+        #expect(Array(one.rows) == source.rows && Array(two.rows) == source.rows)
+    }
+
     @Test("Rows with the same id are refused")
     func duplicates() {
         #expect(throws: DuplicateRow.self) { try LiveList(rows: [Player(1), Player(1)]) }

@@ -40,8 +40,8 @@ struct ListOrder<Row: ListRow> {
             }
             let row = rows.remove(at: old)
             return .move(id, after: insert(row, position))
-        case .update(let row):
-            return index(of: row.id).map { update(row, at: $0) }
+        case .update(let row), .set(let row, _):
+            return index(of: row.id).map { update(operation.contents(over: rows[$0]), at: $0) }
         case .remove(let id):
             guard let old = index(of: id) else { return nil }
             removals[id] = .some(rowBefore(old))

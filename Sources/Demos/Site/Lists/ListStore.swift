@@ -114,7 +114,7 @@ package struct ListStore<Row: ListRow>: Sendable {
 
     private func check(_ operation: ListOperation<Row>) throws(RequestError) {
         switch operation {
-        case .put(let row, _), .update(let row): try row.check()
+        case .put(let row, _), .update(let row), .set(let row, _): try row.check()
         case .move, .remove: break
         }
     }
