@@ -26,6 +26,33 @@ import Testing
         )
     }
 
+    @Test(
+        "A silent connection that is cut lets later ones ping earlier; nothing else does",
+        arguments: [
+            (60, false, 45), (100, false, 75), (11, false, 10), (5, false, 120), (0, false, 120),
+            (130, true, 120),
+        ]
+    )
+    func learnsFromCuts(silence: Int, isPinged: Bool, expected: Int) {
+        var driver = SessionDriver.connected()
+        driver.now += .seconds(7)
+        _ = driver.receive(.pong)
+        if isPinged { _ = driver.fire(after: .seconds(120)) }
+        driver.now += .seconds(isPinged ? silence - 120 : silence)
+        _ = driver.session.closed(.cut(reason: "reset"), at: driver.now)
+        for _ in 0..<2 {
+            _ = driver.fire(after: .seconds(60))
+            #expect(driver.greet().contains(.startTimer(.seconds(expected))))
+            #expect(
+                driver.fire(after: .seconds(expected)) == [.send(.ping), .startTimer(.seconds(30))]
+            )
+            _ = driver.receive(.pong)
+            // A closing handshake teaches nothing.
+            driver.now += .seconds(30)
+            _ = driver.close(1001)
+        }
+    }
+
     @Test func takesAnythingForAnAnswer() {
         let signs: [(inout SessionDriver) -> Void] = [
             { _ = $0.receive(.pong) }, { _ = $0.receive(.ping) },

@@ -431,6 +431,25 @@ def test_an_event_that_leaves_the_page_out_is_no_hole(ann, line, backend):
     assert ann.errors == []
 
 
+def test_a_page_pings_earlier_after_a_proxy_has_cut_a_silent_connection(ann, line):
+    # The silence passes in the page's time only.
+    ann.run("""
+        let ahead = 0;
+        const [now, after] = [performance.now.bind(performance), setTimeout];
+        performance.now = () => now() + ahead;
+        window.delays = [];
+        window.setTimeout = (step, time) => { delays.push(time); return after(step, time); };
+        window.pass = (time) => { ahead += time; };
+    """)
+    for silence, expected in [(5_000, 120_000), (60_000, 45_000), (30_000, 22_500), (11_000, 10_000)]:
+        former = ann.run("return fanfare.socketID")
+        ann.run("pass(given[0])", silence)
+        line.cut()
+        await_true(lambda: ann.run("return fanfare.socketID") not in (None, former), "another connection", seconds=40)
+        [delay] = ann.run("return delays.filter((time) => time > 9000 && time <= 120000).slice(-1)")
+        assert abs(delay - expected) < 1500, (silence, delay)
+
+
 def test_what_is_no_longer_kept_is_told_as_a_gap_and_counted(browsers, site, tmp_path):
     with broker_with_recovery(tmp_path, messages_max=5) as broker, FrameLine(broker.port) as line:
         ann = Client(browsers[0], broker, site, "ann", host="127.0.0.1", port=line.port)

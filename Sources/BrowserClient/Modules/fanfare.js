@@ -31,6 +31,8 @@ const ACTIVITY_TIMEOUT_MAX = 120_000;
 const PONG_TIME_MAX = 30_000;
 /** The same when there is a reason for doubt: the network has changed, or the page was hidden. */
 const CHECK_TIME_MAX = 5_000;
+/** The shortest silence that the end of a connection is blamed on, and the least before a ping. */
+const SILENCE_MIN = 10_000;
 
 /**
  * A connection that reconnects automatically.
@@ -60,6 +62,10 @@ export class Fanfare extends Bindings {
   #outbox;
   #isSigningIn = false;
   #activityTimeout = ACTIVITY_TIMEOUT_MAX;
+  /** The silence that something between page and broker has shown to allow. */
+  #silenceMax = ACTIVITY_TIMEOUT_MAX;
+  /** When something was received last. */
+  #heardAt = 0;
   /** Attempts since a connection was last established. */
   #attempts = 0;
   /** The timer of the handshake, of inactivity, or of the next attempt. */
@@ -237,7 +243,10 @@ export class Fanfare extends Bindings {
     socket.onmessage = ifCurrent((event) => this.#receive(event.data));
     // Node's `ws` throws an error that nothing handles; each is followed by the close.
     socket.onerror = () => {};
-    socket.onclose = ifCurrent((event) => this.#ended(event.code, event.reason));
+    socket.onclose = ifCurrent((event) => {
+      if (!event.wasClean && this.socketID) this.#learnFromCut();
+      this.#ended(event.code, event.reason);
+    });
     this.#after(ESTABLISH_TIME_MAX, () => this.#ended(1006, "connection timed out"));
     this.#became("connecting");
   }
@@ -313,7 +322,7 @@ export class Fanfare extends Bindings {
     this.#attempts = 0;
     this.#outbox.expectsReceipts = data.receipts === true;
     const timeout = data.activity_timeout * 1000 || ACTIVITY_TIMEOUT_MAX;
-    this.#activityTimeout = Math.min(timeout, ACTIVITY_TIMEOUT_MAX);
+    this.#activityTimeout = Math.min(timeout, this.#silenceMax);
     this.#expectActivity();
     if (this.#isSigningIn) this.#requestSignIn();
     for (const subscription of this.#subscriptions.values()) this.#requestSubscription(subscription);
@@ -412,7 +421,15 @@ export class Fanfare extends Bindings {
   // Inactivity: ping after the activity timeout, disconnect without a pong.
 
   #expectActivity() {
+    this.#heardAt = performance.now();
     this.#after(this.#activityTimeout, () => this.#ping(PONG_TIME_MAX));
+  }
+
+  /** Pings earlier from now on, if the connection was silent: a proxy has probably ended it for that. */
+  #learnFromCut() {
+    const silence = performance.now() - this.#heardAt;
+    if (this.#pings.length > 0 || silence < SILENCE_MIN || silence >= this.#activityTimeout) return;
+    this.#silenceMax = Math.max(silence * 0.75, SILENCE_MIN);
   }
 
   #ping(time, ended = () => {}) {

@@ -9,6 +9,9 @@ public import Logging
 /// The settings and limits of a client.
 public struct ClientOptions: Sendable {
     /// The idle time after which the client sends a ping; the broker may request a shorter time.
+    ///
+    /// If a silent connection ends without a close frame, as proxies do after 60 or 100 seconds, the client's later
+    /// connections send it after three quarters of that silence, at least ten seconds.
     public var activityTimeout: Duration = .seconds(120)
     /// The time to wait for the pong before the connection is closed.
     public var pongTimeout: Duration = .seconds(30)

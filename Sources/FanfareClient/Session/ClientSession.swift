@@ -162,7 +162,8 @@ struct ClientSession {
     mutating func closed(_ closure: TransportClosure, at now: Duration) -> [SessionEffect] {
         switch phase {
         case .disconnected, .waiting, .failed: return []
-        case .opening, .connected: break
+        case .opening: break
+        case .connected: if case .cut = closure { liveness.cut(at: now) }
         }
         lose(ConnectionLoss(closure, of: settings.endpoint, after: pendingError), at: now)
         return takeEffects()

@@ -10,7 +10,13 @@ struct Liveness {
         case dead
     }
 
-    private var activityTimeout = Duration.zero
+    /// The shortest silence that a connection's end is blamed on, and the least idle time before a ping.
+    private static let silenceMin = Duration.seconds(10)
+
+    /// The idle time after which to send a ping.
+    private(set) var activityTimeout = Duration.zero
+    /// The idle time that something between client and broker has shown to allow; kept for later connections.
+    private var silenceMax: Duration?
     private var pongTimeout = Duration.zero
     /// The time of the last received message or frame.
     private(set) var receivedAt = Duration.zero
@@ -23,11 +29,11 @@ struct Liveness {
     /// Starts with a new connection.
     ///
     /// - Parameters:
-    ///   - activityTimeout: The idle time after which to send a ping.
+    ///   - activityTimeout: The idle time after which to send a ping, unless an earlier end asks for a shorter one.
     ///   - pongTimeout: The time limit for an answer, which may be any message.
     ///   - now: The time of the first message.
     mutating func begin(activityTimeout: Duration, pongTimeout: Duration, at now: Duration) {
-        self.activityTimeout = activityTimeout
+        self.activityTimeout = min(activityTimeout, silenceMax ?? activityTimeout)
         self.pongTimeout = pongTimeout
         received(at: now)
     }
@@ -36,6 +42,17 @@ struct Liveness {
     mutating func received(at now: Duration) {
         receivedAt = now
         pingedAt = nil
+    }
+
+    /// Handles the end of a connection without a close frame.
+    ///
+    /// If nothing was received for a while and no ping was unanswered, a proxy has probably ended a silent connection:
+    /// later ones ping earlier.
+    mutating func cut(at now: Duration) {
+        let silence = now - receivedAt
+        guard isReading, pingedAt == nil, silence >= Self.silenceMin, silence < activityTimeout
+        else { return }
+        silenceMax = max(silence * 3 / 4, Self.silenceMin)
     }
 
     /// Sends a ping at once, and expects an answer within a limit.

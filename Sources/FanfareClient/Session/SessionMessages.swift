@@ -62,7 +62,7 @@ extension ClientSession {
             seconds > 0
             ? min(settings.activityTimeout, .seconds(seconds)) : settings.activityTimeout
         liveness.begin(activityTimeout: timeout, pongTimeout: settings.pongTimeout, at: now)
-        effects.append(.startTimer(timeout))
+        effects.append(.startTimer(liveness.activityTimeout))
         change(to: .connected(socketID: socketID.description))
         // Before the subscriptions, because some may require the signed-in user.
         beginSignIn(socketID)
