@@ -74,6 +74,22 @@ import Testing
         #expect(next == 7)
     }
 
+    @Test func mayBeginBeforeTheLastOneHasEnded() {
+        var visits = VisitTracker(observerCount: 1, visitorCount: 1)
+        for (number, due) in [(UInt32(0), now), (2, later)] {
+            #expect(visits.join(0, due: due) == number)
+            visits.confirmJoin(0, at: due)
+            #expect(receive(number, isJoin: true, by: 0, at: due, &visits) == 7)
+            visits.leave(0, due: due)
+        }
+        #expect(visits.presentCount == 0)
+        #expect(visits.inProgressCount == 2)
+        #expect(receive(0, isJoin: false, by: 0, at: later, &visits) == 1_000)
+        #expect(receive(2, isJoin: false, by: 0, at: later, &visits) == 5_000)
+        #expect(visits.inProgressCount == 0)
+        #expect(visits.tracker.fault(stalled: nil) == nil)
+    }
+
     @Test func waitForTheAcknowledgement() {
         var visits = VisitTracker(observerCount: 1, visitorCount: 1)
         _ = visits.join(0, due: now)

@@ -35,12 +35,15 @@ public struct PresenceMembers: Sendable {
         var index: Int
         /// The number of connections; 0 for a departing member.
         var connectionCount: Int
+        /// The number of the departure, which grows; only of a departing member.
+        var departure = 0
     }
 
     /// The members, in no particular order, including departing ones.
     public private(set) var members: [Member] = []
     /// The number of members without a connection.
     private var departingCount = 0
+    private var departuresCount = 0
     private var entries: [UserID: Entry] = [:]
     private var users: [SocketID: UserID] = [:]
 
@@ -93,7 +96,8 @@ public struct PresenceMembers: Sendable {
             return .memberStays
         }
         guard !staysMember else {
-            entries[user]?.connectionCount = 0
+            departuresCount += 1
+            entries[user] = Entry(index: entry.index, connectionCount: 0, departure: departuresCount)
             departingCount += 1
             return .memberDeparts(user)
         }
@@ -109,13 +113,15 @@ public struct PresenceMembers: Sendable {
         return true
     }
 
-    /// Removes and returns one of the members without a connection; `nil` if there is none.
+    /// Removes and returns the member who has been without a connection for longest; `nil` if there is none.
     ///
     /// The cost grows with the number of members, so this is for channels that are full.
     public mutating func removeDeparting() -> UserID? {
         guard departingCount > 0 else { return nil }
-        let user = members.first { entries[$0.id]?.connectionCount == 0 }?.id
-        guard let user, removeDeparting(user) else { return nil }
+        let departing = entries.lazy.filter { $0.value.connectionCount == 0 }
+        guard let user = departing.min(by: { $0.value.departure < $1.value.departure })?.key,
+            removeDeparting(user)
+        else { return nil }
         return user
     }
 

@@ -37,7 +37,7 @@ final class PresenceClients: RampedClients {
     func step(_ schedule: Schedule, stay: Duration) -> MonotonicTime? {
         let nextLeave = endVisits(after: stay)
         let nextJoin = schedule.sendDue(
-            missing: visits.inProgressCount,
+            missing: visits.presentCount,
             while: visits.absentVisitor != nil
         ) { due in
             guard let visitor = visits.absentVisitor else { return }

@@ -12,8 +12,9 @@ struct PresenceCommand: ScenarioCommand {
             once and in order; otherwise the exit code is 1. Subscriptions are signed with the \
             app's secret. All observers are connections of one user, as a presence channel may \
             have 100 members. Latency is the time from when a change was due until an observer was \
-            notified. A visitor leaves when all observers have been notified of its join; with \
-            --rate, not before half the interval between two visits.
+            notified; that of a leave contains the app's presence_grace, 3 s by default. A visitor \
+            leaves when all observers have been notified of its join; with --rate, not before half \
+            the interval between two visits.
 
             Examples:
               fanfare bench presence
