@@ -44,7 +44,8 @@ extension ServerSettings {
             leaving: leaving,
             confirmationPortions: confirmationPortions,
             streamSeed: streamSeed,
-            cluster: cluster
+            cluster: cluster,
+            log: log
         )
     }
 }

@@ -1,11 +1,14 @@
 package import Broker
 import Glibc
+package import Logging
 package import Net
 
 /// The settings of all shards, computed once from the configuration; immutable.
 package final class ServerSettings: Sendable {
     /// Admits clients, over all shards.
     package let admissionControl: AdmissionControl
+    /// Notes connections that end after silence, over all shards; `nil` without a log.
+    let silentEnds: SilentEnds?
     /// The number of shards, which share the limits for all.
     package let shardCount: Int
     let liveness: Liveness.Settings
@@ -80,9 +83,11 @@ package final class ServerSettings: Sendable {
         leaving: LeaveQueue.Settings = LeaveQueue.Settings(),
         confirmationPortions: ConfirmationPortions = ConfirmationPortions(),
         streamSeed: UInt64 = .random(in: .min ... .max),
-        cluster: (any ClusterMembership)? = nil
+        cluster: (any ClusterMembership)? = nil,
+        log: Logger? = nil
     ) {
         self.admissionControl = admissionControl
+        silentEnds = log.map { SilentEnds($0) }
         self.streamLimits = streamLimits
         self.relayedEventsMax = relayedEventsMax
         self.triggerTimeout = triggerTimeout

@@ -426,6 +426,7 @@ extension ShardCore: ConnectionDelegate {
         _ registrations: Session.Registrations,
         _ ending: ConnectionRecord.Ending
     ) {
+        if ending.code == nil, !ending.isByClient { connections.lost(connection) }
         if connection.hasToken {
             channels.confirmations.remove(connection)
             sessions.checkpoints?.remove(connection)

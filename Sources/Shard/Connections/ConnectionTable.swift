@@ -126,6 +126,11 @@ struct ConnectionTable {
         pages[page].liveness[slot].received(at: now)
     }
 
+    /// The seconds since something was received from a connection, or since it was pinged; `nil` if it is not here.
+    func silence(of id: SocketID, at now: UInt32) -> Int? {
+        place(holding: id).map { pages[$0.page].liveness[$0.slot].silence(at: now) }
+    }
+
     /// The indices of the pages, for ``checkLiveness(page:at:_:)``.
     var pageNumbers: Range<Int> { pages.indices }
 

@@ -74,6 +74,14 @@ package final class Connections {
         table.received(from: connection.socketID, at: context.reactor.seconds)
     }
 
+    /// Records that a connection ends without a close frame of either side.
+    func lost(_ connection: Connection) {
+        guard let ends = context.settings.silentEnds,
+            let silence = table.silence(of: connection.socketID, at: context.reactor.seconds)
+        else { return }
+        ends.record(silence: silence)
+    }
+
     /// Pings clients that have been silent for too long, and closes those that do not answer.
     func checkLiveness() {
         let now = context.reactor.seconds
