@@ -97,7 +97,8 @@ public struct PresenceMembers: Sendable {
         }
         guard !staysMember else {
             departuresCount += 1
-            entries[user] = Entry(index: entry.index, connectionCount: 0, departure: departuresCount)
+            entries[user]?.connectionCount = 0
+            entries[user]?.departure = departuresCount
             departingCount += 1
             return .memberDeparts(user)
         }
