@@ -1,8 +1,8 @@
 /// Modules of JavaScript that become one file, so that a page loads it with one request.
 ///
 /// The parts are modules that import each other by name, one import on a line; their names are unique over all parts.
-/// Comments on lines of their own are left out, except for the first one of the main part, and so is what indents a line:
-/// together a third of what a page loads.
+/// Comments on lines of their own are left out, except for the first one of the main part, and so are what indents a line
+/// and line breaks that mean nothing: together a third of what a page loads. No text of a part is longer than a line.
 struct ScriptParts {
     /// The part whose first comment describes the file.
     let main: [UInt8]
@@ -47,6 +47,10 @@ struct ScriptParts {
     }
 
     private func text(_ lines: [Substring]) -> [UInt8] {
-        Array((lines.joined(separator: "\n") + "\n").utf8)
+        let text = lines.map { line in
+            let continues = line.last.map { "{(,;".contains($0) } ?? false
+            return continues && !line.contains("//") ? line : line + "\n"
+        }
+        return Array((text.joined() + "\n").utf8)
     }
 }

@@ -160,11 +160,11 @@ import Testing
         )
         #expect(
             String(decoding: parts.module, as: UTF8.self)
-                == "// What it is.\n\nconst b = 1;\nexport const a = [\nb,  // b\n];\n"
+                == "// What it is.\n\nconst b = 1;export const a = [\nb,  // b\n];\n"
         )
         #expect(
             String(decoding: parts.script, as: UTF8.self)
-                == "// What it is.\n\n(() => {\n\"use strict\";\nconst b = 1;\nconst a = [\nb,  // b\n];\n})();\n"
+                == "// What it is.\n\n(() => {\"use strict\";const b = 1;const a = [\nb,  // b\n];})();\n"
         )
     }
 

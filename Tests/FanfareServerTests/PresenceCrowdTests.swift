@@ -80,6 +80,8 @@ private struct Device {
         var random = SeededRandom(seed: 0x5EED_0005)
         try await TestBroker.run(loops: 2) {
             $0.apps[0].limits.membersMax = userCount
+            // The list is compared with who is subscribed.
+            $0.apps[0].features.presenceGrace = 0
         } _: { broker in
             var devices = (0..<3 * userCount).map { Device(user: "user-\($0 / 3)") }
             var rounds = 0

@@ -27,13 +27,13 @@ export async function askEndpoint(options, request) {
 
 async function ask({ authEndpoint, userAuthEndpoint, authHeaders }, { socketID, channel, signal }) {
   const url = channel ? authEndpoint : userAuthEndpoint;
-  if (!url) throw new NotAuthorized(`neither \`authorize\` nor \`${channel ? "authEndpoint" : "userAuthEndpoint"}\` is set`);
+  if (!url) throw new NotAuthorized(`set \`authorize\` or \`${channel ? "authEndpoint" : "userAuthEndpoint"}\``);
   const body = new URLSearchParams({ socket_id: socketID, ...(channel && { channel_name: channel }) });
   const headers = typeof authHeaders === "function" ? authHeaders() : authHeaders;
   const request = new AbortController();
   const end = () => request.abort(signal.reason);
   signal.addEventListener("abort", end);
-  const timer = setTimeout(() => request.abort(new Error(`${url} has not answered in time`)), ANSWER_TIME_MAX);
+  const timer = setTimeout(() => request.abort(new Error(`${url} does not answer`)), ANSWER_TIME_MAX);
   let response;
   try {
     response = await fetch(url, { method: "POST", headers, body, signal: request.signal });

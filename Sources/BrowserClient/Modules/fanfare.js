@@ -277,7 +277,7 @@ export class Fanfare extends Bindings {
     try {
       message = JSON.parse(text);
     } catch {
-      return this.onerror({ message: "the server sent a message that is not JSON" });
+      return this.onerror({ message: "a message is not JSON" });
     }
     const data = decoded(message.data);
     if (!this.socketID) return this.#establish(message.event, data);
@@ -315,7 +315,7 @@ export class Fanfare extends Bindings {
     // An error without a code is final.
     if (event === "pusher:error") return this.#ended(data?.code || 4300, data?.message);
     if (event !== "pusher:connection_established" || !data?.socket_id) {
-      return this.#ended(1002, "the server does not speak the protocol");
+      return this.#ended(1002, "not a server of this protocol");
     }
     this.socketID = data.socket_id;
     this.#connection = new AbortController();
@@ -339,7 +339,7 @@ export class Fanfare extends Bindings {
     const { name } = subscription;
     if (!subscription.isSubscribed || !/^(private|presence)-/.test(name) || !/^client-./.test(event)) return false;
     if (!isTransient) return this.#outbox.add({ subscription, event, data });
-    if (subscription.isReplaying) return false;
+    if (subscription.tracking.isReplaying) return false;
     this.#send(event, data, name);
     return true;
   }
@@ -366,7 +366,7 @@ export class Fanfare extends Bindings {
 
   #subscribe(subscription, signed) {
     subscription.isRequested = true;
-    const position = this.options.recovery ? subscription.request : {};
+    const position = this.options.recovery ? subscription.tracking.request : {};
     this.#send("pusher:subscribe", { ...signed, channel: subscription.name, ...position });
   }
 
@@ -377,7 +377,8 @@ export class Fanfare extends Bindings {
     if (!this.socketID) return;
     if (isRequested) this.#send("pusher:unsubscribe", { channel: subscription.name });
     const signal = subscription.beginAttempt();
-    if (subscription.holes > 1) await pause(pauseBefore(subscription.holes - 1));
+    const { holes } = subscription.tracking;
+    if (holes > 1) await pause(pauseBefore(holes - 1));
     if (!signal.aborted) this.#requestSubscription(subscription);
   }
 

@@ -9,24 +9,19 @@ export class Outbox {
   expectsReceipts = false;
   #events = [];
   #actions;
-  #perSecond;
-  #tokens;
-  #filledAt = 0;
-  #tokenTimer = null;
+  /** The time from one event to the next, on average. */
+  #interval;
+  /** When the next event is due at that rate; the first ones may be early. */
+  #dueAt = 0;
+  #rateTimer = null;
   #receiptTimer = null;
   #count = 0;
   // Random enough to be unique, and Node 18 has no `crypto`.
   #page = Math.random().toString(36).slice(2) + Math.random().toString(36).slice(2);
 
   constructor(perSecond, actions) {
-    this.#perSecond = perSecond;
+    this.#interval = 1000 / perSecond;
     this.#actions = actions;
-    this.#tokens = this.#tokensMax;
-  }
-
-  // A fifth less than the broker's, since events may arrive closer together than they were sent.
-  get #tokensMax() {
-    return Math.max(1, this.#perSecond * 0.8);
   }
 
   add(event) {
@@ -40,8 +35,15 @@ export class Outbox {
   /** Sends what may be sent: on subscribed channels, within the rate, and not while missed events arrive. */
   flush() {
     for (const event of [...this.#events]) {
-      if (event.sentAt !== null || !event.subscription.isSubscribed || event.subscription.isReplaying) continue;
-      if (!this.#takeToken()) return this.#awaitToken();
+      if (event.sentAt !== null || !event.subscription.isSubscribed || event.subscription.tracking.isReplaying) continue;
+      const delay = this.#takeTurn();
+      if (delay > 0) {
+        this.#rateTimer ??= setTimeout(() => {
+          this.#rateTimer = null;
+          this.flush();
+        }, delay + 1);
+        return;
+      }
       event.sentAt = Date.now();
       event.attempts += 1;
       this.#actions.send(this.expectsReceipts ? event : { ...event, key: undefined });
@@ -67,21 +69,14 @@ export class Outbox {
     this.#events = this.#events.filter((event) => !isObsolete(event));
   }
 
-  #takeToken() {
-    const now = Date.now();
-    const refill = Math.max(0, now - this.#filledAt) / 1000 * this.#perSecond;
-    this.#tokens = Math.min(this.#tokensMax, this.#tokens + refill);
-    this.#filledAt = now;
-    if (this.#tokens < 1) return false;
-    this.#tokens -= 1;
-    return true;
-  }
-
-  #awaitToken() {
-    this.#tokenTimer ??= setTimeout(() => {
-      this.#tokenTimer = null;
-      this.flush();
-    }, (1 - this.#tokens) / this.#perSecond * 1000 + 1);
+  /** Takes a turn, and returns 0; or returns how long there is none. */
+  #takeTurn() {
+    const now = performance.now();
+    const dueAt = Math.max(this.#dueAt, now);
+    // A fifth less in a second than the broker accepts, since events may arrive closer together than they were sent.
+    const delay = dueAt - now - Math.max(0, 800 - this.#interval);
+    if (delay <= 0) this.#dueAt = dueAt + this.#interval;
+    return Math.max(0, delay);
   }
 
   #awaitReceipts() {

@@ -19,7 +19,6 @@ export class Subscription {
   me = null;
 
   #connection;
-  #tracking;
   #state = null;
   /** Whether the app has the state of the position that it subscribed from. */
   #hasState;
@@ -30,13 +29,13 @@ export class Subscription {
   constructor(name, options = {}, connection, left) {
     this.name = name;
     this.#connection = connection;
-    ({ tracking: this.#tracking, hasState: this.#hasState } = beginning(options, left));
+    ({ tracking: this.tracking, hasState: this.#hasState } = beginning(options, left));
     this.signature = left?.signature ?? null;
   }
 
   /** The position of what the page shows. */
   get position() {
-    return this.#state ? this.#state.position : this.#tracking.position;
+    return this.#state ? this.#state.position : this.tracking.position;
   }
 
   get isLive() {
@@ -47,7 +46,7 @@ export class Subscription {
   follow(getState) {
     this.#state?.cancel();
     this.#state = new FollowedState(getState, {
-      position: () => this.#tracking.position,
+      position: () => this.tracking.position,
       resubscribe: (position) => {
         this.track(position);
         this.#connection.resubscribe(this);
@@ -66,18 +65,6 @@ export class Subscription {
     this.#connection.emit(event, data, { ...detail, channel: this.name });
   }
 
-  get request() {
-    return this.#tracking.request;
-  }
-
-  get isReplaying() {
-    return this.#tracking.isReplaying;
-  }
-
-  get holes() {
-    return this.#tracking.holes;
-  }
-
   /** Begins an attempt to subscribe; returns the signal that is aborted when another one begins, or the subscription ends. */
   beginAttempt() {
     this.#attempt.abort();
@@ -91,7 +78,7 @@ export class Subscription {
    */
   startBehind(position) {
     queueMicrotask(() => {
-      const gap = this.position && this.#tracking.gapBehind(position);
+      const gap = this.position && this.tracking.gapBehind(position);
       if (!gap) return;
       this.#state?.acknowledged(gap, this.position);
       this.emit("pusher:continuity", gap);
@@ -100,13 +87,13 @@ export class Subscription {
 
   /** Replaces the position. */
   track(position) {
-    this.#tracking = new Tracking(position);
+    this.tracking = new Tracking(position);
   }
 
   acknowledge(data, socketID) {
-    if (!this.isSubscribed && this.#tracking.isObsolete(data)) return;
+    if (!this.isSubscribed && this.tracking.isObsolete(data)) return;
     const shown = this.position;
-    const continuity = this.#tracking.acknowledged(data, socketID, this.isSubscribed);
+    const continuity = this.tracking.acknowledged(data, socketID, this.isSubscribed);
     this.isSubscribed = true;
     // Each subscription returns all members, without those that left during a disconnection.
     this.members = new Map(Object.entries(data?.presence?.hash ?? {}));
@@ -118,7 +105,7 @@ export class Subscription {
   }
 
   receive({ event, serial, user_id: userID }, data) {
-    const isMissed = this.#tracking.isReplaying;
+    const isMissed = this.tracking.isReplaying;
     if (serial !== undefined && !this.#advance(serial)) return;
     if (this.#connection.decrypt && this.name.startsWith("private-encrypted-") && !event.startsWith("pusher:")) {
       try {
@@ -127,7 +114,7 @@ export class Subscription {
         return this.#renewKey(serial, error);
       }
     }
-    if (serial === undefined) this.#tracking.receivedWithoutNumber();
+    if (serial === undefined) this.tracking.receivedWithoutNumber();
     const detail = { userID, serial, isMissed };
     if (this.#state && !event.startsWith("pusher:")) this.#state.receive(serial, [event, data, detail]);
     else this.emit(event, data, detail);
@@ -148,7 +135,7 @@ export class Subscription {
   #advance(serial) {
     // Behind a hole: of the subscription before, and about to be replayed.
     if (!this.isSubscribed) return false;
-    const verdict = this.#tracking.receive(serial);
+    const verdict = this.tracking.receive(serial);
     if (verdict === "hole") {
       this.#connection.failed(`events of ${this.name} before ${serial} did not arrive; asking for them again`);
       this.#connection.resubscribe(this);
@@ -162,12 +149,12 @@ export class Subscription {
     if (isRecent || serial === undefined) this.#connection.failed(`an event of ${this.name} is lost: ${error.message}`);
     if (isRecent) return this.#finishReplay();
     this.#keyAskedAt = Date.now();
-    if (serial !== undefined) this.#tracking.stepBack();
+    if (serial !== undefined) this.tracking.stepBack();
     this.#connection.resubscribe(this);
   }
 
   #finishReplay() {
-    const end = this.#tracking.takeReplayEnd();
+    const end = this.tracking.takeReplayEnd();
     if (!end) return;
     if (end.continuity) this.emit("pusher:continuity", end.continuity);
     this.#connection.opened();
@@ -188,15 +175,15 @@ export class Subscription {
     this.isSubscribed = false;
     this.isRequested = false;
     this.#attempt.abort();
-    this.#tracking.ended();
+    this.tracking.ended();
   }
 
   /** Ends it for the app, and returns what to keep of it. */
   abandon() {
-    this.#tracking.goBack(this.position);
+    this.tracking.goBack(this.position);
     this.ended();
     this.#state?.cancel();
     this.channel.unbind_all();
-    return { tracking: this.#tracking, signature: this.signature };
+    return { tracking: this.tracking, signature: this.signature };
   }
 }
