@@ -8,7 +8,7 @@ lint := swift format lint --configuration config/swift-format.json
 
 .DEFAULT_GOAL := help
 .PHONY: help run build tarball deb npm test test-packages format lint docs pictures clean
-.PHONY: conformance bench microbench fuzz simulate recovery cluster hostile prove sanitize soak stalled
+.PHONY: vectors conformance bench microbench fuzz simulate recovery cluster hostile prove sanitize soak stalled
 
 help: ## List these commands
 	@echo 'Fanfare: a realtime broker that speaks the Pusher Channels protocol'
@@ -43,6 +43,12 @@ npm: ## Build .build/npm/fanfare-VERSION.tgz, the package of the browser client;
 test: ## Run every test: Swift, official client libraries, and a browser (ONLY=PublishOrderTests: one suite)
 	@$(scripts)/install.sh test
 	@$(scripts)/test.sh
+
+vectors: ## Run the vectors that all clients pass: Swift, fanfare.js, and the add-on for pusher-js
+	@$(scripts)/install.sh build
+	@$(scripts)/build.sh tests
+	@swift test --skip-build --filter 'VectorTests$$|VectorTests/'
+	@node Tests/vectors/run.mjs
 
 test-packages: ## Install, run, upgrade and purge the packages, and run the Dockerfile, in new roots (PACKAGE_ROOTS=)
 	@$(scripts)/install.sh packages

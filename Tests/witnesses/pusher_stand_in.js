@@ -55,7 +55,7 @@ window.Pusher = class Pusher {
     this.socket.onclose = (event) => {
       this.socket = null;
       this.connection.ended(event);
-      for (const channel of Object.values(this.#channels)) channel.subscribed = false;
+      for (const channel of Object.values(this.#channels)) channel.subscribed = channel.isAsked = false;
       if (this.connection.state === "disconnected") return;
       this.#become("connecting");
       setTimeout(() => this.connection.connect(), 1000);
@@ -64,7 +64,7 @@ window.Pusher = class Pusher {
 
   disconnect() {
     this.#become("disconnected");
-    this.socket.close();
+    this.socket?.close();
   }
 
   channel(name) {
@@ -83,11 +83,15 @@ window.Pusher = class Pusher {
     if (this.connection.state === "connected") this.#send("pusher:unsubscribe", { channel: name });
   }
 
-  #join({ name }) {
+  #join(channel) {
+    const { name } = channel;
+    if (channel.isAsked) return;
+    channel.isAsked = true;
     if (!/^(private|presence)-/.test(name)) return this.#send("pusher:subscribe", { auth: "", channel: name });
     this.config.channelAuthorizer({ socketId: this.connection.socket_id, channelName: name }, (error, signed) => {
       const { message, status } = error ?? {};
-      if (error) this.#channels[name].emit("pusher:subscription_error", { type: "AuthError", error: message, status });
+      if (error) channel.isAsked = false;
+      if (error) this.#channels[name]?.emit("pusher:subscription_error", { type: "AuthError", error: message, status });
       else this.#send("pusher:subscribe", { ...signed, channel: name });
     });
   }
@@ -112,7 +116,14 @@ window.Pusher = class Pusher {
       channel.subscribed = true;
       channel.members = { members: data.presence?.hash ?? {}, myID: null };
       channel.emit("pusher:subscription_succeeded", data);
-    } else {
+    } else if (event === "pusher_internal:member_added") {
+      channel?.emit("pusher:member_added", { id: data.user_id, info: data.user_info });
+    } else if (event === "pusher_internal:member_removed") {
+      channel?.emit("pusher:member_removed", { id: data.user_id });
+    } else if (event === "pusher_internal:subscription_count") {
+      channel?.emit("pusher:subscription_count", data);
+    } else if (!event.startsWith("pusher_internal:")) {
+      if (event === "pusher:subscription_error" && channel) channel.isAsked = false;
       channel?.emit(event, data, user_id ? { user_id } : {});
     }
   }

@@ -211,13 +211,6 @@ def test_text_that_was_cut_inside_an_emoji_arrives_and_joins(clients, publisher)
     assert ann.errors == []
 
 
-def test_what_cannot_be_sent_says_so(clients):
-    ann = clients[0]
-    ann.room("news")
-    assert ann.trigger("news", "client-note", 1) is False
-    assert ann.run("return fanfare.subscribe('private-later').trigger('client-note', 1)") is False
-
-
 def test_too_many_client_events_are_an_error_and_no_end(clients):
     ann, bob, _ = clients
     for client in (ann, bob):
@@ -406,15 +399,6 @@ def test_a_hole_is_found_and_filled_on_the_same_connection(ann, line, backend, n
     assert len(ann.errors) == 1 and "did not arrive; asking for them again" in ann.errors[0]
     assert [continuity["kind"] for continuity in ann.new("pusher:continuity")] == ["began", "resumed"]
     assert ann.run("return fanfare.socketID") == socket_id
-
-
-def test_a_hole_that_comes_again_is_asked_for_more_slowly(ann, line, backend):
-    ann.room("news", "new")
-    line.loses = lambda text: '"data":"1"' in text and line.texts.count(text) <= 3
-    for number in (1, 2):
-        backend.trigger("news", "new", number)
-    ann.await_new(1, 2)
-    assert 2 <= len(ann.errors) <= 3
 
 
 def test_an_event_that_leaves_the_page_out_is_no_hole(ann, line, backend):
@@ -659,17 +643,6 @@ def test_events_wait_for_the_state_also_over_a_cut(ann, line, backend):
     ann.await_new(1, 2)
     assert [event for event, *_ in ann.heard] == ["loaded", "new", "new"]
     assert ann.run("return loads") == ["began"]
-
-
-def test_a_state_that_fails_to_load_is_loaded_again(ann, backend):
-    ann.room("news", "new")
-    ann.run("load('news', 2)")
-    await_true(lambda: len(ann.run("return loads")) == 3, "the third attempt")
-    assert len(ann.errors) == 2 and "cannot be loaded: away for a moment" in ann.errors[0]
-    backend.trigger("news", "new", 1)
-    assert ann.new() == []
-    ann.run("finish()")
-    ann.await_new(1)
 
 
 def test_the_position_of_a_state_says_which_events_follow(ann, line, backend):

@@ -237,15 +237,6 @@ def test_a_hole_is_found_and_filled(page, line, backend):
     page.await_new([1, 2, 3, 4, 5, 6])
 
 
-def test_a_hole_that_comes_again_is_asked_for_more_slowly(page, line, backend):
-    page.follow("news", "new")
-    line.loses = lambda text: '"data":"1"' in text and line.texts.count(text) <= 3
-    for number in (1, 2):
-        backend.trigger("news", "new", number)
-    page.await_new([1, 2])
-    assert 2 <= len(page.run("return errors")) <= 3
-
-
 def test_an_event_that_leaves_the_page_out_is_no_hole(page, line, backend):
     page.follow("news", "new", "pusher:gap")
     socket_id = page.socket_id

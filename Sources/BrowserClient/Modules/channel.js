@@ -68,7 +68,7 @@ export class Channel extends Bindings {
   }
 
   /**
-   * Sends a client event, whose name begins with `client-`; false when it cannot be sent.
+   * Sends a client event, whose name begins with `client-`, once the channel is subscribed; false when it cannot be sent.
    *
    * It is sent again until the broker confirms it, also after a reconnect, and published once. A `transient` one is sent
    * once and may be lost.

@@ -196,15 +196,21 @@ class TrackedChannel {
   /** Tells another part of the page, which has the state of `position`, whether events are missing. */
   startBehind(position) {
     queueMicrotask(() => {
-      const gap = this.position && this.#tracking.gapBehind(position);
-      if (gap) this.#tellGap(gap);
+      const gap = this.#tracking.gapBehind(position);
+      // Without a position it loads its state anyway.
+      if (gap && this.position) this.#tellGap(gap);
     });
   }
 
   #tellGap(gap) {
     this.#state?.acknowledged(gap, this.position);
-    this.#emit("pusher:continuity", gap);
-    this.#emit("pusher:gap", { reason: gap.reason, missed: gap.missed });
+    this.#emitContinuity(gap);
+  }
+
+  #emitContinuity(continuity) {
+    this.#emit("pusher:continuity", continuity);
+    const { kind, reason, missed } = continuity;
+    if (kind === "gap") this.#emit("pusher:gap", { reason, missed });
   }
 
   cancelState() {
@@ -267,8 +273,9 @@ class TrackedChannel {
       pass();
     } finally {
       // Also behind the fault of a listener.
-      if (continuity && continuity.kind !== "resumed") this.#emit("pusher:continuity", continuity);
-      if (continuity?.kind === "gap") this.#emit("pusher:gap", { reason: continuity.reason, missed: continuity.missed });
+      if (continuity && continuity.kind !== "resumed") this.#emitContinuity(continuity);
+      const gaps = this.#tracking.takeGaps();
+      if (continuity?.kind !== "gap") for (const gap of gaps) this.#emitContinuity(gap);
       this.#finishReplay();
     }
   }

@@ -17,7 +17,7 @@ import { NotAuthorized, askEndpoint } from "./authorization.js";
 import { Bindings } from "./bindings.js";
 import { Channel } from "./channel.js";
 import { LeftChannels } from "./left-channels.js";
-import { Outbox } from "./outbox.js";
+import { Outbox, isClientEvent } from "./outbox.js";
 import { pause, pauseBefore } from "./pauses.js";
 import { Subscription } from "./subscription.js";
 
@@ -33,6 +33,8 @@ const PONG_TIME_MAX = 30_000;
 const CHECK_TIME_MAX = 5_000;
 /** The shortest silence that the end of a connection is blamed on, and the least before a ping. */
 const SILENCE_MIN = 10_000;
+/** The age from which the end of a connection begins the count of failures anew. */
+const STABLE_TIME = 10_000;
 
 /**
  * A connection that reconnects automatically.
@@ -66,8 +68,9 @@ export class Fanfare extends Bindings {
   #silenceMax = ACTIVITY_TIMEOUT_MAX;
   /** When something was received last. */
   #heardAt = 0;
-  /** Attempts since a connection was last established. */
-  #attempts = 0;
+  /** The failures in a row since a connection was stable, without one that it tried again after at once; -1 before that. */
+  #failures = -1;
+  #establishedAt = 0;
   /** The timer of the handshake, of inactivity, or of the next attempt. */
   #timer = null;
   #isWaiting = false;
@@ -120,6 +123,7 @@ export class Fanfare extends Bindings {
     if (this.#socket) return;
     if (!this.options.host) throw new Error("`host` is not set");
     this.#listen();
+    if (!this.#isWaiting) this.#failures = -1;
     this.#open();
   }
 
@@ -171,8 +175,9 @@ export class Fanfare extends Bindings {
       subscription = this.#makeSubscription(name, options, options.fresh ? undefined : left);
       this.#subscriptions.set(name, subscription);
       if (this.socketID) this.#requestSubscription(subscription);
-    } else if (options.position) {
-      subscription.startBehind(options.position);
+    } else {
+      if (options.position) subscription.startBehind(options.position);
+      if (subscription.isRefused && this.socketID) this.#requestSubscription(subscription);
     }
     return subscription.channel;
   }
@@ -204,6 +209,7 @@ export class Fanfare extends Bindings {
     return new Subscription(name, options, {
       trigger: (...event) => this.#trigger(...event),
       resubscribe: (subscription) => this.#resubscribe(subscription),
+      refused: (subscription, error) => this.#refused(subscription, error),
       opened: () => this.#outbox.flush(),
       failed: (message) => this.onerror({ message }),
       emit: (...event) => this.emit(...event),
@@ -233,7 +239,6 @@ export class Fanfare extends Bindings {
 
   #open() {
     this.#drop();
-    this.#attempts += 1;
     const query = `protocol=7&client=fanfare-js&version=${VERSION}&receipts=true`;
     const { WebSocket = globalThis.WebSocket } = this.options;
     const socket = new WebSocket(`${this.url}/app/${encodeURIComponent(this.key)}?${query}`);
@@ -312,14 +317,13 @@ export class Fanfare extends Bindings {
 
   /** Handles the first message: `connection_established` or an error. */
   #establish(event, data) {
-    // An error without a code is final.
-    if (event === "pusher:error") return this.#ended(data?.code || 4300, data?.message);
+    if (event === "pusher:error") return this.#ended(data?.code, data?.message);
     if (event !== "pusher:connection_established" || !data?.socket_id) {
       return this.#ended(1002, "not a server of this protocol");
     }
     this.socketID = data.socket_id;
     this.#connection = new AbortController();
-    this.#attempts = 0;
+    this.#establishedAt = performance.now();
     this.#outbox.expectsReceipts = data.receipts === true;
     const timeout = data.activity_timeout * 1000 || ACTIVITY_TIMEOUT_MAX;
     this.#activityTimeout = Math.min(timeout, this.#silenceMax);
@@ -334,12 +338,13 @@ export class Fanfare extends Bindings {
     this.#socket.send(JSON.stringify({ event, channel, data, key }));
   }
 
-  /** Sends or queues a client event; only subscribed private and presence channels have them. */
+  /** Sends or queues a client event; it waits for its subscription, unless that was refused or ended. */
   #trigger(subscription, event, data, isTransient) {
     const { name } = subscription;
-    if (!subscription.isSubscribed || !/^(private|presence)-/.test(name) || !/^client-./.test(event)) return false;
+    const isWanted = this.#subscriptions.get(name) === subscription && !subscription.isRefused;
+    if (!isWanted || !isClientEvent(event, data, name)) return false;
     if (!isTransient) return this.#outbox.add({ subscription, event, data });
-    if (subscription.tracking.isReplaying) return false;
+    if (!subscription.isSubscribed || subscription.tracking.isReplaying) return false;
     this.#send(event, data, name);
     return true;
   }
@@ -354,8 +359,11 @@ export class Fanfare extends Bindings {
     // A signature is valid for a whole connection: behind a hole, and for a channel that was left. The key of an encrypted
     // channel comes with it, and may be another one by now.
     if (subscription.signature?.socketID !== socketID || name.startsWith("private-encrypted-")) {
-      const signed = await this.#authorized({ channel: name, signal }, (error) =>
-        subscription.emit("pusher:subscription_error", { type: "AuthError", error: error.message }));
+      const signed = await this.#authorized({ channel: name, signal }, ({ message }) => {
+        const error = { type: "AuthError", error: message };
+        subscription.emit("pusher:subscription_error", error);
+        this.#refused(subscription, error);
+      });
       if (!signed) return;
       subscription.signature = { socketID, signed };
     }
@@ -370,15 +378,24 @@ export class Fanfare extends Bindings {
     this.#send("pusher:subscribe", { ...signed, channel: subscription.name, ...position });
   }
 
+  /** Drops what waits for a refused subscription; tries again later if the broker is overloaded. */
+  #refused(subscription, { status }) {
+    if (status === 429 || status >= 500) {
+      subscription.failures += 1;
+      return this.#resubscribe(subscription, subscription.failures);
+    }
+    subscription.isRefused = true;
+    if (this.#outbox.clear(subscription)) this.onerror({ message: `the client events for ${subscription.name} were dropped` });
+  }
+
   /** Subscribes again, from the channel's position; at once, or later if that did not help before. */
-  async #resubscribe(subscription) {
+  async #resubscribe(subscription, failures = subscription.holes - 1) {
     const { isRequested } = subscription;
     subscription.ended();
     if (!this.socketID) return;
     if (isRequested) this.#send("pusher:unsubscribe", { channel: subscription.name });
     const signal = subscription.beginAttempt();
-    const { holes } = subscription.tracking;
-    if (holes > 1) await pause(pauseBefore(holes - 1));
+    if (failures > 0) await pause(pauseBefore(failures));
     if (!signal.aborted) this.#requestSubscription(subscription);
   }
 
@@ -448,17 +465,17 @@ export class Fanfare extends Bindings {
   // The end of a connection and the reaction to its code
 
   #ended(code, reason) {
-    const wasEstablished = this.socketID !== null;
+    if (this.socketID && performance.now() - this.#establishedAt >= STABLE_TIME) this.#failures = -1;
     this.#drop();
     if (code === 4000 && !this.options.tls && this.options.tlsPort) {
       this.options = { ...this.options, tls: true, port: this.options.tlsPort };
       return this.#open();
     }
-    const isFinal = (code >= 4000 && code < 4100) || code >= 4300;
-    if (isFinal) return this.#became("stopped", { code, reason: reason || `refused with code ${code}` });
+    if (code >= 4000 && code < 4100) return this.#became("stopped", { code, reason: reason || `refused with code ${code}` });
     // Only the first attempt is immediate, to avoid overloading a failing server.
-    const atOnce = code >= 4200 && code < 4300 && wasEstablished;
-    const delay = atOnce ? 0 : pauseBefore(this.#attempts);
+    const atOnce = code >= 4200 && code < 4300 && this.#failures < 0;
+    this.#failures = atOnce ? 0 : Math.max(this.#failures, 0) + 1;
+    const delay = atOnce ? 0 : pauseBefore(this.#failures);
     this.#isWaiting = true;
     this.#after(delay, () => this.#open());
     this.#became("waiting", { retryAt: Date.now() + delay, reason });

@@ -1,8 +1,6 @@
-import { pause } from "./pauses.js";
+import { pause, pauseBefore } from "./pauses.js";
 import { isPosition } from "./tracking.js";
 
-/** The pauses, in milliseconds, before a state that failed to load is loaded again. */
-const STATE_PAUSES = [500, 1_000, 2_000, 4_000, 8_000];
 /** The maximum number of events that wait for a state. */
 const WAITING_MAX = 10_000;
 
@@ -97,7 +95,7 @@ export class FollowedState {
     if (this.#isRunning) return;
     this.#isRunning = true;
     while (this.#load && this.#phase === "loading" && this.#isObsolete) {
-      if (this.#failures > 0) await pause(STATE_PAUSES[Math.min(this.#failures, STATE_PAUSES.length) - 1]);
+      if (this.#failures > 0) await pause(pauseBefore(this.#failures));
       if (!this.#load) break;
       this.#isObsolete = false;
       try {

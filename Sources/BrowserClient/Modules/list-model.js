@@ -40,7 +40,7 @@ export function applied(rows, { op, id, row, after }) {
     case "move":
       return index < 0 ? rows : placed(rows, rows[index], after, index);
     case "put":
-      return placed(rows, row, after, rows.length);
+      return placed(rows, row, after, index >= 0 && after === row.id ? index : rows.length);
     default:
       return rows;
   }

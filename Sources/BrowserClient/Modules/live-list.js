@@ -136,13 +136,22 @@ export class LiveList extends Bindings {
     };
   }
 
-  /** Applies a batch of operations immediately and sends it to the backend. */
+  /** Applies a batch of operations immediately and sends it to the backend, unless none of them changes anything. */
   edit(operations) {
-    if (!this.isLoaded || operations.length === 0) return;
+    if (!this.isLoaded || !this.#haveEffect(operations)) return;
     this.#model.edit(operations);
     this.#unsent.keep(this.#model.unanswered);
     this.#show(operations, true);
     this.#send();
+  }
+
+  #haveEffect(operations) {
+    let { rows } = this;
+    return operations.some((operation) => {
+      const before = rows;
+      rows = applied(rows, operation);
+      return rows.length !== before.length || !rows.every((row, index) => isSameRow(row, before[index]));
+    });
   }
 
   /** Handles a change; returns whether it is one of others. */

@@ -3,6 +3,15 @@ const RECEIPT_TIME_MAX = 10_000;
 /** The maximum number of client events that wait or have no receipt, and of attempts on one connection. */
 const OUTBOX_MAX = 100;
 const ATTEMPTS_MAX = 3;
+/** The broker's limits, in characters and bytes. */
+const NAME_LENGTH_MAX = 200;
+const DATA_LENGTH_MAX = 10_240;
+
+/** Whether an event may be sent on a channel, at all times. */
+export function isClientEvent(event, data, channel) {
+  return /^(private-(?!encrypted-)|presence-)/.test(channel) && /^client-./.test(event) && event.length <= NAME_LENGTH_MAX
+    && new TextEncoder().encode(JSON.stringify(data)).length <= DATA_LENGTH_MAX;
+}
 
 /** The client events that have no receipt, in order; those of an ended connection are sent again under the same key. */
 export class Outbox {
@@ -57,12 +66,16 @@ export class Outbox {
   }
 
   connectionEnded() {
+    clearTimeout(this.#receiptTimer);
+    this.#receiptTimer = null;
     for (const event of this.#events) Object.assign(event, { sentAt: null, attempts: 0 });
   }
 
-  /** Drops the events of a subscription, or all. */
+  /** Drops the events of a subscription, or all; returns whether there were any. */
   clear(subscription) {
+    const { length } = this.#events;
     this.#remove((event) => !subscription || event.subscription === subscription);
+    return this.#events.length < length;
   }
 
   #remove(isObsolete) {

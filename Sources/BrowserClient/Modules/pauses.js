@@ -1,11 +1,11 @@
 // Times in milliseconds.
-const FIRST_PAUSE = 1_000;
+const PAUSE_MIN = 1_000;
 const PAUSE_MAX = 30_000;
 
-/** The retry delay: doubles with each attempt, with jitter to spread reconnects. */
-export function pauseBefore(attempts) {
-  const time = Math.min(FIRST_PAUSE * 2 ** Math.max(attempts - 1, 0), PAUSE_MAX);
-  return time * (0.75 + Math.random() / 2);
+/** The retry delay: a second and a part of a window that doubles with each failure; random, to spread reconnects. */
+export function pauseBefore(failures) {
+  const window = Math.min(1_000 * 2 ** (failures - 1), PAUSE_MAX - PAUSE_MIN);
+  return PAUSE_MIN + window * Math.random();
 }
 
 export function pause(time) {

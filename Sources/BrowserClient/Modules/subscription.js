@@ -13,6 +13,10 @@ export class Subscription {
   isSubscribed = false;
   /** Whether the broker has been asked for it on this connection, and has not refused. */
   isRequested = false;
+  /** Whether the broker or the backend has refused it. */
+  isRefused = false;
+  /** The number of times in a row that the broker was overloaded. */
+  failures = 0;
   /** The backend's signature and the connection that it is for: `{ socketID, signed }`. */
   signature;
   members = new Map();
@@ -69,17 +73,19 @@ export class Subscription {
   beginAttempt() {
     this.#attempt.abort();
     this.#attempt = new AbortController();
+    this.isRefused = false;
     return this.#attempt.signal;
   }
 
   /**
    * Tells another part of the page, which has the state of `position`, whether events are missing; once it has bound its
-   * functions. Before the first acknowledgement there is nothing to tell: all parts load their states then.
+   * functions, and the first acknowledgement has come.
    */
   startBehind(position) {
     queueMicrotask(() => {
-      const gap = this.position && this.tracking.gapBehind(position);
-      if (!gap) return;
+      const gap = this.tracking.gapBehind(position);
+      // It loads its state anyway.
+      if (!gap || !this.position) return;
       this.#state?.acknowledged(gap, this.position);
       this.emit("pusher:continuity", gap);
     });
@@ -95,11 +101,14 @@ export class Subscription {
     const shown = this.position;
     const continuity = this.tracking.acknowledged(data, socketID, this.isSubscribed);
     this.isSubscribed = true;
+    this.failures = 0;
     // Each subscription returns all members, without those that left during a disconnection.
     this.members = new Map(Object.entries(data?.presence?.hash ?? {}));
     if (continuity) this.#state?.acknowledged(continuity, shown);
     this.emit("pusher:subscription_succeeded", data);
     if (continuity && continuity.kind !== "resumed") this.emit("pusher:continuity", continuity);
+    const gaps = this.tracking.takeGaps();
+    if (continuity?.kind !== "gap") for (const gap of gaps) this.emit("pusher:continuity", gap);
     this.#finishReplay();
     this.#connection.opened();
   }
@@ -122,6 +131,7 @@ export class Subscription {
       this.isRequested = false;
       this.signature = null;
       if (data?.type === "InvalidPosition") this.track(null);
+      this.#connection.refused(this, data);
     }
     this.#finishReplay();
   }

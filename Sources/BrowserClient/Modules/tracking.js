@@ -12,6 +12,8 @@ export class Tracking {
   #socketID = null;
   #currentSocketID = null;
   #replay = null;
+  /** The positions of parts of the page that wait for the first acknowledgement. */
+  #starts = [];
 
   constructor(position = null, rewind = null) {
     this.#position = position;
@@ -22,11 +24,24 @@ export class Tracking {
     return this.#position && { ...this.#position };
   }
 
-  /** Returns the gap between an earlier `position` and this one; null if there is none. */
-  gapBehind({ stream, serial }) {
+  /**
+   * Returns the gap between an earlier `start` and this position; null if there is none. Before the first acknowledgement
+   * that is not known: `takeGaps()` returns it then.
+   */
+  gapBehind(start) {
     const position = this.#position;
+    const { stream, serial } = start;
+    if (!position) {
+      this.#starts.push(start);
+      return null;
+    }
     if (position.stream !== stream) return { kind: "gap", reason: "unknown_stream", missed: null };
     return serial < position.serial ? { kind: "gap", reason: "behind", missed: position.serial - serial } : null;
+  }
+
+  /** Returns the gaps of the starts that waited. */
+  takeGaps() {
+    return this.#position ? this.#starts.splice(0).map((start) => this.gapBehind(start)).filter((gap) => gap) : [];
   }
 
   /** Goes back to an earlier position, up to which the page has handled what arrived; to none for null. */
@@ -128,5 +143,6 @@ export class Tracking {
 
 /** Whether a value is a position. */
 export function isPosition(value) {
-  return typeof value?.stream === "string" && Number.isSafeInteger(value.serial);
+  return typeof value?.stream === "string" && /^[\w-]{1,64}$/.test(value.stream)
+    && Number.isSafeInteger(value.serial) && value.serial >= 0;
 }
