@@ -63,11 +63,14 @@ struct Reconnection {
     /// The number of consecutive connections and attempts without a stable connection.
     private var failures = 0
 
+    /// Whether the first of these attempts was made at once; it does not widen the window of the delays.
+    private var beganAtOnce = false
+
     /// The number of the next attempt, from one.
     var attempt: Int { failures + 1 }
 
     /// Starts to count again.
-    mutating func reset() { failures = 0 }
+    mutating func reset() { self = Reconnection() }
 
     /// Returns the step after a loss of a connection that was established `age` ago, or never.
     ///
@@ -79,11 +82,14 @@ struct Reconnection {
         _ backoff: Backoff,
         using generator: inout some RandomNumberGenerator
     ) -> Step {
-        if let age, age >= Self.stableAfter { failures = 0 }
+        if let age, age >= Self.stableAfter { reset() }
         guard loss.reconnection != .never, attempt <= attemptCountMax else { return .never }
         defer { failures += 1 }
-        if loss.reconnection == .immediately, failures == 0 { return .immediately }
-        let delay = backoff.delay(failures: failures, using: &generator)
+        if loss.reconnection == .immediately, failures == 0 {
+            beganAtOnce = true
+            return .immediately
+        }
+        let delay = backoff.delay(failures: failures - (beganAtOnce ? 1 : 0), using: &generator)
         return .after(loss.isOverload ? max(delay, .seconds(1)) : delay)
     }
 }

@@ -86,6 +86,13 @@ extension ClientSession {
         subscriptions[of: channel]?.tracking.subscriptionEnded()
     }
 
+    /// Forgets a position that the broker has refused: with it, no later subscription would succeed either.
+    mutating func forgetPosition(of channel: String) {
+        subscriptions[of: channel]?.tracking = ChannelTracking()
+        storedPositions[channel] = nil
+        effects.append(.forget(channel: channel))
+    }
+
     /// Subscribes again from the position, because messages before the received one are missing.
     private mutating func subscribeAgain(_ channel: String, missing: UInt64) {
         let fault = "\(missing) events of \(channel) did not arrive; the client requests them again"

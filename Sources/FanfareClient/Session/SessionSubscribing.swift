@@ -292,6 +292,9 @@ extension ClientSession {
             subscribeFromNext(channel)
         case .pending:
             deliver(message)
+            if case .subscriptionError(_, "InvalidPosition", _, _) = message {
+                forgetPosition(of: channel)
+            }
             if FanfareError.isOverload(error.status) {
                 postpone(channel, error)
             } else {

@@ -167,7 +167,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
             // Already applied, perhaps by a snapshot; the change may still confirm a pending edit.
             return effects + settle { $0.commit.mutation == change.mutation }
         }
-        if change.revision == revision + 1 { return effects + apply(change) }
+        if change.revision == revision + 1 { return effects + apply(change) + catchUp() }
         guard !isFetching else { return effects }
         isBehind = true
         guard rest == nil else { return effects }
@@ -219,6 +219,17 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         revision = change.revision
         if !isFetching, rest == nil { failure = nil }
         return effects + checkRowLimit() + sendNext()
+    }
+
+    /// Applies the changes that have waited for an earlier one.
+    private mutating func catchUp() -> [Effect] {
+        var effects: [Effect] = []
+        while let revision, highest > revision,
+            let next = buffered.first(where: { $0.revision == revision + 1 })
+        {
+            effects += apply(next)
+        }
+        return effects
     }
 
     private func isSettled(_ edit: Pending, by change: ListChange<Row>) -> Bool {
