@@ -67,17 +67,6 @@ import Testing
         #expect(effects.sent == (1...3).map { message("client-e", "\($0)") })
     }
 
-    @Test("They stay queued while the connection is lost")
-    func waitThroughReconnection() throws {
-        var driver = subscribed()
-        _ = driver.close(4200)
-        #expect(try !trigger("client-e", "1", &driver).wasSent)
-        let ticket = driver.greet().tickets[0]
-        _ = driver.session.authorized(ticket, .success(signed))
-        let effects = driver.receive(.subscriptionSucceeded(channel: channel, data: "{}"))
-        #expect(effects.sent == [message("client-e", "1")])
-    }
-
     @Test("They are sent within the rate limit, and none is lost")
     func pace() throws {
         var driver = subscribed()

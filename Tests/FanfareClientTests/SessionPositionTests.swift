@@ -93,32 +93,7 @@ import Testing
 
     private var delivered: ChannelEvent { ChannelEvent(name: "e", channel: channel, data: "1") }
 
-    @Test("A missed cached event is asked for with the position")
-    func openings() {
-        var driver = subscribed()
-        _ = driver.close(1006)
-        _ = connect(&driver, as: 2)
-        let ahead =
-            #"{"position":{"stream":"s1","serial":50},"gap":{"reason":"truncated"},"opening":true}"#
-        #expect(confirm(ahead, &driver).gaps == [Gap(.truncated)])
-        _ = driver.close(1006)
-        #expect(connect(&driver, as: 3).positions.map(\.wantsOpening) == [true])
-        _ = confirm(acknowledgement(50, replay: 0), &driver)
-        _ = event(nil, &driver)
-        _ = driver.close(1006)
-        #expect(connect(&driver, as: 4).positions.map(\.wantsOpening) == [false])
-    }
-
     // MARK: Events
-
-    @Test("Known events are dropped, those without a number delivered")
-    func drops() {
-        var driver = subscribed()
-        for serial in [1, 41] as [UInt64] { #expect(event(serial, &driver) == []) }
-        #expect(event(nil, &driver) == [.deliver(delivered)])
-        #expect(event(42, &driver) == [.deliver(delivered, at: position(42))])
-        #expect(event(42, &driver) == [])
-    }
 
     @Test("A hole is reported, and the channel subscribed again from the position")
     func holes() throws {
@@ -136,18 +111,6 @@ import Testing
         #expect(event(46, &driver).last == .recovered(channel: channel, count: 5))
     }
 
-    @Test("A hole that stays is tried again after a delay, not at once")
-    func holesInRow() {
-        var driver = subscribed()
-        _ = event(44, &driver)
-        _ = confirm(acknowledgement(41, replay: 5), &driver)
-        let effects = event(44, &driver)
-        #expect(effects.sent == [.unsubscribe(channel: channel)])
-        #expect(driver.session.subscription(to: channel) == .postponed)
-        let again = driver.session.alarmFired(.subscription(channel), at: driver.now)
-        #expect(again.positions.map(\.position?.serial) == [41])
-    }
-
     @Test("A number without an event moves the position, and has holes as events do")
     func positions() {
         var driver = subscribed()
@@ -157,21 +120,6 @@ import Testing
         #expect(driver.receive(frame(nil)) == [])
         #expect(event(43, &driver).delivered == ["e"])
         #expect(driver.receive(frame(45)).sent.first == .unsubscribe(channel: channel))
-    }
-
-    @Test("Another acknowledgement during the subscription begins another stream")
-    func liveAcknowledgements() {
-        var driver = subscribed()
-        let data =
-            #"{"position":{"stream":"s2","serial":0},"recovered":false,"gap":{"reason":"unknown_stream"}}"#
-        let effects = confirm(data, &driver)
-        #expect(effects.gaps == [Gap(.unknownStream)])
-        #expect(effects.delivered == [])
-        #expect(
-            event(1, &driver)
-                == [.deliver(delivered, at: ChannelPosition(stream: "s2", serial: 1))]
-        )
-        #expect(driver.session.subscription(to: channel) == .subscribed)
     }
 
     @Test("A broker without positions is told as such, with a gap from the second time on")

@@ -48,21 +48,6 @@ import Testing
         #expect(driver.receive(receipt) == [])
     }
 
-    @Test("Behind a cut, events without a receipt are sent again first, in order, under their keys")
-    func repeatsAfterACut() throws {
-        var driver = joined()
-        for key in ["a", "b", "c"] { _ = try trigger(key, &driver) }
-        _ = driver.receive(.receipt(channel: channel, key: "b"))
-        _ = driver.close(1006)
-        #expect(try trigger("d", &driver) == [])
-        #expect(join(&driver).keys == ["a", "c", "d"])
-        for key in ["a", "c", "d"] {
-            #expect(driver.receive(.receipt(channel: channel, key: key)).settled == [key: true])
-        }
-        _ = driver.close(1006)
-        #expect(join(&driver).keys == [])
-    }
-
     @Test("Without receipts, events have no key, are sent when they are written, and never again")
     func withoutReceipts() throws {
         var driver = joined(receipts: false)
@@ -88,18 +73,6 @@ import Testing
         #expect(effects.keys == [] && !effects.contains(alarm))
         #expect(effects.reports.map(\.code) == [.clientEventsDropped])
         #expect(effects.settled == ["a": false])
-    }
-
-    @Test("A new connection has attempts of its own")
-    func countsAttemptsByConnection() throws {
-        var driver = joined()
-        _ = try trigger("a", &driver)
-        for _ in 1...4 {
-            driver.now += .seconds(10)
-            #expect(driver.session.alarmFired(.receipts, at: driver.now).keys == ["a"])
-            #expect(driver.close(1006).contains(.stopAlarm(.receipts)))
-            #expect(join(&driver).keys == ["a"])
-        }
     }
 
     @Test("Events that were sent are dropped with those that wait, and with the reason")

@@ -62,33 +62,6 @@ import Testing
         }
     }
 
-    @Test func reconnectsAtOnceByTheCloseCode() {
-        for code in UInt16(4200)...4299 {
-            var driver = SessionDriver.connected()
-            #expect(driver.close(code).opens)
-            // Not twice in a row: a broker that accepts and closes must not cause reconnections without a delay.
-            _ = driver.greet()
-            #expect(driver.close(code).delay != nil)
-        }
-    }
-
-    @Test func reconnectsAtOnceAgainAfterAStableConnection() {
-        var driver = SessionDriver.connected()
-        for _ in 0..<5 {
-            driver.now += Reconnection.stableAfter
-            #expect(driver.close(4200).opens)
-            _ = driver.greet()
-        }
-    }
-
-    @Test func backsOffAfterAllOtherCodes() {
-        for code in [UInt16?.none, 1000, 1001, 1002, 1006, 1011, 1013, 3000, 3999, 4300, 4999] {
-            var driver = SessionDriver.connected()
-            let delay = driver.close(code, "x").delay
-            #expect(delay.map { $0 >= .seconds(1) && $0 <= .seconds(2) } == true)
-        }
-    }
-
     @Test func backsOffAfterEveryOtherEnd() {
         let closures: [TransportClosure] = [
             .cut(reason: "reset"), .unreachable(reason: "refused"),
