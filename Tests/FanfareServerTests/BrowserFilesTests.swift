@@ -160,12 +160,28 @@ import Testing
         )
         #expect(
             String(decoding: parts.module, as: UTF8.self)
-                == "// What it is.\n\nconst b = 1;export const a = [\nb,  // b\n];\n"
+                == "// What it is.\n\nconst b=1;export const a=[\nb,  // b\n];\n"
         )
         #expect(
             String(decoding: parts.script, as: UTF8.self)
-                == "// What it is.\n\n(() => {\"use strict\";const b = 1;const a = [\nb,  // b\n];})();\n"
+                == "// What it is.\n\n(()=>{\"use strict\";const b=1;const a=[\nb,  // b\n];})();\n"
         )
+    }
+
+    @Test(
+        "Space that means nothing is left out, and no other",
+        arguments: [
+            ("if (a === b) return { c: [ 1, 2 ] };", "if(a===b)return{c:[1,2]};"),
+            (
+                "const d = (e) => e ? `${f} = { g }` : \" = \\\" = \";",
+                "const d=(e)=>e?`${f} = { g }`:\" = \\\" = \";"
+            ),
+            ("for (const h of i) j - -k + +l;", "for(const h of i)j - -k + +l;"),
+        ]
+    )
+    func space(line: String, expected: String) {
+        let parts = ScriptParts(main: Array("\(line)\n".utf8), others: [])
+        #expect(String(decoding: parts.module, as: UTF8.self) == "\n\(expected)\n")
     }
 
     @Test("An import of another package stays") func otherPackages() {

@@ -389,7 +389,7 @@ export class Fanfare extends Bindings {
   }
 
   /** Subscribes again, from the channel's position; at once, or later if that did not help before. */
-  async #resubscribe(subscription, failures = subscription.holes - 1) {
+  async #resubscribe(subscription, failures = subscription.tracking.holes - 1) {
     const { isRequested } = subscription;
     subscription.ended();
     if (!this.socketID) return;
