@@ -51,9 +51,21 @@ struct ScriptParts {
         let text = lines.map { line in
             guard !line.contains("//") else { return "\(line)\n" }
             let code = withoutSpace(line)
-            return code.last.map { "{(,;".contains($0) } ?? false ? code : "\(code)\n"
+            return code.last.map { "{}(,;".contains($0) } ?? false ? code : "\(code)\n"
         }
-        return Array((text.joined() + "\n").utf8)
+        return Array((withShortNames(text.joined(), of: lines) + "\n").utf8)
+    }
+
+    /// Renames the private members of classes, which no other file can see.
+    private func withShortNames(_ text: String, of lines: [Substring]) -> String {
+        var names: [Substring: String] = [:]
+        for line in lines {
+            guard let name = line.prefixMatch(of: #/(?:static |async |get |set )*(#\w+)/#)?.1,
+                names[name] == nil
+            else { continue }
+            names[name] = "#_" + String(names.count, radix: 36)
+        }
+        return text.replacing(#/#\w+/#) { names[$0.output] ?? String($0.output) }
     }
 
     /// A line without the spaces beside operators and brackets, except in texts.

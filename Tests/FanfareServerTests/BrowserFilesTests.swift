@@ -54,7 +54,7 @@ import Testing
                 #expect(other.field("cache-control") == "no-cache")
                 #expect(other.body == present.body)
             }
-            let version = "export const VERSION = \"\(BrowserFile.version)\";"
+            let version = "export const VERSION=\"\(BrowserFile.version)\";"
             #expect(try await wire.get("/fanfare.js").body.contains(version))
         }
     }
@@ -182,6 +182,23 @@ import Testing
     func space(line: String, expected: String) {
         let parts = ScriptParts(main: Array("\(line)\n".utf8), others: [])
         #expect(String(decoding: parts.module, as: UTF8.self) == "\n\(expected)\n")
+    }
+
+    @Test("Private names become short ones") func privateNames() {
+        let main = """
+            class A {
+              #first = 1;
+              get #second() {
+                return "#other" + this.#first + b.#other;
+              }
+            }
+
+            """
+        let parts = ScriptParts(main: Array(main.utf8), others: [])
+        #expect(
+            String(decoding: parts.module, as: UTF8.self)
+                == "\nclass A{#_0=1;get #_1(){return \"#other\" + this.#_0 + b.#other;}}\n"
+        )
     }
 
     @Test("An import of another package stays") func otherPackages() {

@@ -1,11 +1,12 @@
 """The room as its people see it."""
 
 from selenium.webdriver.common.action_chains import ActionChains
-from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from programs import await_true
 
+# In one step, as the page may draw the list anew at any time. Initials are before each name.
+PEOPLE = """return [...document.querySelectorAll("#people li")].map((item) => item.innerText.split("\\n").at(-1))"""
 MESSAGES = """
     return [...document.querySelectorAll("#messages li")].map((item) =>
         [item.querySelector("b").textContent, item.querySelector("span").textContent])
@@ -39,9 +40,7 @@ class RoomPage:
 
     @property
     def people(self):
-        # Initials are before each name.
-        items = self._driver.find_elements(By.CSS_SELECTOR, "#people li")
-        return [item.text.split("\n")[-1] for item in items]
+        return self._driver.execute_script(PEOPLE)
 
     @property
     def messages(self):

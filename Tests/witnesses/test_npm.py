@@ -47,7 +47,7 @@ def package(tmp_path_factory):
 
 def test_it_has_the_files_that_the_broker_serves(package, broker):
     description = json.loads((package / "package.json").read_text())
-    assert description["version"] == read(broker, "fanfare.js").split('VERSION = "')[1].split('"')[0]
+    assert description["version"] == read(broker, "fanfare.js").split('VERSION="')[1].split('"')[0]
     files = {path.name for path in package.iterdir()} - {"package.json", "README.md", "LICENSE"}
     for name in files:
         assert (package / name).read_text() == read(broker, name), name

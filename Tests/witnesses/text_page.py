@@ -86,7 +86,10 @@ class TextPage(Page):
 
     @property
     def people(self):
-        return [person.text for person in self._driver.find_elements(By.CSS_SELECTOR, "#people li")]
+        # In one step, as the page may draw the list anew at any time.
+        return self._driver.execute_script(
+            "return [...document.querySelectorAll('#people li')].map((person) => person.innerText.trim())"
+        )
 
     def await_text(self, text):
         await_true(lambda: self.written == text or None, f"the text {text!r}", seconds=30)

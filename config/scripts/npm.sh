@@ -39,7 +39,7 @@ fetch() {
 # Each file is named by an export.
 grep -o './fanfare[-a-z]*\.\(js\|d\.ts\)' config/npm/package.json | sort -u | while read -r file; do fetch "${file#./}"; done
 
-version=$(sed -n 's/^export const VERSION = "\(.*\)";$/\1/p' "$package/fanfare.js")
+version=$(sed -n 's/.*VERSION="\([^"]*\)".*/\1/p' "$package/fanfare.js")
 sed "s/VERSION/$version/" config/npm/package.json >"$package/package.json"
 cp config/npm/README.md LICENSE "$package"
 

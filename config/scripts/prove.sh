@@ -27,6 +27,10 @@ archive_kills() {
         .venv/bin/python -m pytest -s Tests/witnesses/test_archive.py
 }
 
+platforms() {
+    config/scripts/build.sh tests && PROVE_PLATFORMS=1 swift test --skip-build --filter AppleStubsTests
+}
+
 run_part() {
     case $1 in
         broker) simulate ;;
@@ -36,13 +40,14 @@ run_part() {
         kills) archive_kills ;;
         recovery) config/scripts/recovery.sh ;;
         cluster) DELIVERIES=$((DELIVERIES / 10)) config/scripts/cluster.sh ;;
+        platforms) platforms ;;
         hostile) MINUTES=${MINUTES:-10} config/scripts/hostile.sh ;;
         soak) PROGRAM=$PROGRAMS/fanfare MINUTES=${MINUTES:-30} config/scripts/soak.sh soak ;;
-        *) echo "$1 is no part: broker files sessions nodes kills recovery cluster hostile soak" && return 64 ;;
+        *) echo "$1 is no part: broker files sessions nodes kills recovery cluster platforms hostile soak" && return 64 ;;
     esac
 }
 
-read -ra parts <<<"${PARTS:-broker files sessions nodes kills recovery cluster hostile soak}"
+read -ra parts <<<"${PARTS:-broker files sessions nodes kills recovery cluster platforms hostile soak}"
 table='' status=0
 for part in "${parts[@]}"; do
     echo

@@ -379,7 +379,10 @@ export class Fanfare extends Bindings {
   }
 
   /** Drops what waits for a refused subscription; tries again later if the broker is overloaded. */
-  #refused(subscription, { status }) {
+  #refused(subscription, error) {
+    // A listener has left the channel.
+    if (![this.#userSubscription, this.#subscriptions.get(subscription.name)].includes(subscription)) return;
+    const status = error?.status;
     if (status === 429 || status >= 500) {
       subscription.failures += 1;
       return this.#resubscribe(subscription, subscription.failures);
