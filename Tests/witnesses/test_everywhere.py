@@ -289,7 +289,7 @@ def test_a_page_asks_for_the_earlier_events_of_a_channel(page, rewinding):
 
 def test_a_page_is_told_why_it_gets_no_earlier_events(page, rewinding):
     assert page.run(HISTORY, rewinding.url, "other", {"count": 2}) == "the broker's rule for other has no rewind"
-    assert "is set" in page.run(HISTORY, rewinding.url, "private-news", {"count": 2})
+    assert "set `authorize`" in page.run(HISTORY, rewinding.url, "private-news", {"count": 2})
     script = HISTORY.replace("given[2])", "{ count: 2, signal: AbortSignal.timeout(200) })")
     away = {"host": "127.0.0.1", "port": 1}
     assert "timed out" in page.run(script, rewinding.url, "news", None, away)

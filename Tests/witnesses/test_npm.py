@@ -31,6 +31,7 @@ def package(tmp_path_factory):
     (tarball,) = folder.glob("fanfare-*.tgz")
     modules = folder / "app" / "node_modules"
     modules.mkdir(parents=True)
+    (modules.parent / "package.json").write_text('{"type": "module"}')
     with tarfile.open(tarball) as files:
         # As npm unpacks it.
         assert {name.split("/")[0] for name in files.getnames()} == {"package"}

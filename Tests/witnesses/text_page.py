@@ -3,7 +3,6 @@
 import json
 import urllib.request
 
-from selenium.webdriver.common.by import By
 
 from browser import Page
 from programs import await_true
