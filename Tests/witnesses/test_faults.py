@@ -347,7 +347,8 @@ def test_clock_set_to_another_time(tmp_path):
                     received += part
                     if b"4201" in received:
                         break
-                assert 1.5 < time.monotonic() - start < 15
+                # Two seconds less up to one, as the broker counts whole seconds; at once if it went by the calendar.
+                assert 0.5 < time.monotonic() - start < 15
                 silent.close()
             # All that time the client that answers pings has stayed.
             world.set_calendar(0)
