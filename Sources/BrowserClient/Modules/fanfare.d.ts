@@ -195,7 +195,7 @@ export class Fanfare<Channels = AnyChannels> {
   signIn(): void;
 }
 
-/** What an event tells beside its data. */
+/** What an event has beside its data. */
 export interface EventDetail {
   /** On presence channels, who sent a client event. */
   userID?: string;
@@ -205,7 +205,7 @@ export interface EventDetail {
   isMissed?: boolean;
 }
 
-/** What an event of any channel tells beside its data. */
+/** What an event of any channel has beside its data. */
 export interface ClientEventDetail extends EventDetail {
   channel?: string;
 }

@@ -1,7 +1,7 @@
 // Fanfare's client for web pages, workers and Node.
 
 // A client of the Pusher Channels protocol, version 7. It reconnects automatically, restores its subscriptions, and gets
-// the events that it has missed, each once and in order, or tells that there is a gap.
+// the events that it has missed, each once and in order, or reports a gap.
 //
 //     import { Fanfare } from "/fanfare.js";
 //

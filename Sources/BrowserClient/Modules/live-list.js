@@ -7,8 +7,8 @@
 //     list.follow(fanfare);
 //     list.edit([move(id, anchorAt(list.rows, id, 0))]);
 //
-// It loads when the subscription is new or behind a gap, so a change that the load lacks arrives as an event; what was
-// missed behind a cut arrives without a request. It also loads after a gap in the revisions and when the event of a
+// It loads when the subscription is new or after a gap, so a change that the load lacks arrives as an event; what was
+// missed during a disconnect arrives without a request. It also loads after a gap in the revisions and when the event of a
 // commit does not arrive.
 
 import { Attempts } from "./attempts.js";
@@ -33,7 +33,7 @@ const GAP_TIME_MAX = 1_000;
  * Beside `change`, as `onchange`, these events can be bound:
  * - `problem`: `{ kind, error }`, of the kind `load` or `edit`, which is tried again; `error` is null when it is solved
  * - `refused`: `{ error, operations, texts }` of an edit that was reverted, and the texts that it had put into rows
- * - `continuity`: what `pusher:continuity` tells, and the number of `changes` that were missed
+ * - `continuity`: the data of `pusher:continuity`, and the number of `changes` that were missed
  */
 export class LiveList extends Bindings {
   /**
