@@ -191,6 +191,17 @@ enum AppKeys {
                 """
         ),
         Key(
+            "presence_activity_timeout",
+            \.features.presenceActivityTimeout,
+            .count("a number of seconds", in: 0...3_600),
+            help: """
+                Seconds of silence after which a client that is a member of a presence channel, or \
+                signed in, gets a pusher:ping. If it has answered one before and now does not \
+                within clients.pong_timeout, as a frozen page, it is closed (4201) and its user \
+                leaves. 0: only WebSocket ping frames, which browsers answer for frozen pages too.
+                """
+        ),
+        Key(
             "user_info_length_max",
             \.limits.userInfoLengthMax,
             .bytes(in: 0...(1 << 20)),

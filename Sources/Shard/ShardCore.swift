@@ -330,6 +330,12 @@ package final class ShardCore: TimerTarget {
 extension ShardCore: ConnectionDelegate {
     func connectionReceived(_ connection: Connection) { connections.received(connection) }
 
+    func connectionReceivedPong(_ connection: Connection) { connections.receivedPong(connection) }
+
+    func connectionBecamePresent(_ connection: Connection) {
+        connections.becamePresent(connection)
+    }
+
     func connection(
         _ connection: Connection,
         subscribesTo channel: ChannelName,

@@ -92,7 +92,7 @@ import WebSocket
         var pinged: [SocketID] = []
         for page in table.pageNumbers {
             for (connection, action) in table.checkLiveness(page: page, at: now, settings) {
-                #expect(action == .ping)
+                #expect(action == .ping(.frame))
                 pinged.append(connection.socketID)
             }
         }

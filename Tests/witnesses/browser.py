@@ -59,6 +59,16 @@ class Page:
         self._driver.execute_cdp_cmd("Network.enable", {})
         self._driver.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
 
+    def freeze(self):
+        """Stops the page's tasks, as a browser does with a page in the background; it still answers ping frames for it."""
+        self._set_lifecycle("frozen")
+
+    def thaw(self):
+        self._set_lifecycle("active")
+
+    def _set_lifecycle(self, state):
+        self._driver.execute_cdp_cmd("Page.setWebLifecycleState", {"state": state})
+
     def run(self, script, *arguments):
         """What an async function with this body returns; an error in it fails the test."""
         result = self._driver.execute_async_script(

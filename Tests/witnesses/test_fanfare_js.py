@@ -145,6 +145,31 @@ def test_members_see_each_other_come_and_go(clients):
     assert sorted(events[2:]) == [("pusher:member_removed", "bob"), ("pusher:member_removed", "cleo")]
 
 
+def test_a_frozen_page_leaves_and_returns(browsers, site, tmp_path):
+    file = tmp_path / "broker.json"
+    app = {"id": Broker.app_id, "key": Broker.key, "secret": Broker.secret, "presence_activity_timeout": 1, "presence_grace": 0}
+    # A busy machine needs time to answer; the browser answers ping frames for the frozen page in no time.
+    file.write_text(json.dumps({"apps": [app], "clients": {"activity_timeout": 6, "pong_timeout": 6}}))
+    with Broker(configuration=file) as broker, FrameLine(broker.port) as line:
+        ann = Client(browsers[0], broker, site, "ann", host="127.0.0.1", port=line.port)
+        bob = Client(browsers[1], broker, site, "bob")
+        bob.room("presence-room", "pusher:member_added", "pusher:member_removed")
+        ann.room("presence-room")
+        await_true(lambda: bob.new("pusher:member_added"), "ann")
+        assert bob.new("pusher:member_removed") == []
+        former = ann.run("return fanfare.socketID")
+        # By the second ping it has answered the first.
+        await_true(lambda: sum("pusher:ping" in text for text in line.texts) > 1, "two pings", seconds=40)
+        browsers[0].freeze()
+        try:
+            await_true(lambda: bob.new("pusher:member_removed"), "that ann has left", seconds=40)
+        finally:
+            browsers[0].thaw()
+        await_true(lambda: len(bob.new("pusher:member_added")) == 2, "that ann has returned", seconds=40)
+        assert ann.run("return fanfare.socketID") != former
+        assert len(bob.new("pusher:member_removed")) == 1
+
+
 def test_what_is_asked_for_when_the_connection_is_told_is_asked_for_once(clients, publisher):
     ann = clients[0]
     ann.run(

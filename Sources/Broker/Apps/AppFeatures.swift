@@ -26,6 +26,9 @@ public struct AppFeatures: Sendable, Equatable {
     ///
     /// A user that returns within this time has not left for the other members.
     public var presenceGrace = 3
+    /// The seconds of silence after which a client that has signed in or subscribed to a presence channel is pinged, with
+    /// a `pusher:ping`, which a frozen page does not answer; 0 for like other clients.
+    public var presenceActivityTimeout = 60
 
     /// Creates the default features, and changes some.
     public init(_ change: (inout AppFeatures) -> Void = { _ in }) { change(&self) }

@@ -146,6 +146,11 @@ public struct ConfirmationPings: Sendable {
         outstanding.removeAll { $0.answeredAt == nil }
     }
 
+    /// Records a `pusher:ping` whose pong confirms nothing.
+    ///
+    /// The pong of a later ping then counts in its place: later than it could, never before its messages were processed.
+    mutating func notePing() { pongsDue += 1 }
+
     // MARK: - Answers
 
     /// Handles a `pusher:pong`, and returns the number of the ping that it answers.

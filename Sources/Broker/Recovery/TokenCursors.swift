@@ -299,6 +299,9 @@ struct TokenCursors: Sendable {
         return confirmed.map(\.channel)
     }
 
+    /// Records a `pusher:ping` whose pong confirms nothing.
+    mutating func notePing() { pings.notePing() }
+
     /// The pings that check whether the client of a superseded connection is alive.
     mutating func beginCheck() -> ConfirmationPings.Request { pings.beginCheck() }
 

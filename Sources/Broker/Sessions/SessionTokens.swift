@@ -206,6 +206,11 @@ extension Session {
         hasToken ? extras.recovery.cursors.ask(at: now, behind: occasion) : nil
     }
 
+    /// Records that a `pusher:ping` is written that asks for no confirmation: its pong confirms nothing.
+    public mutating func notePing() {
+        if hasToken { extras.recovery.cursors.notePing() }
+    }
+
     /// Handles a `pusher:pong` (`frame` is `nil`), or a pong frame with a number, at a time in milliseconds of a steady
     /// clock.
     public mutating func receivePong(frame: UInt16?, at now: Int64) -> PongOutcome {

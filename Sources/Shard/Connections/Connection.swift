@@ -99,7 +99,10 @@ package final class Connection {
         if context.isObserved(.frames) { trace(received: text) }
         do {
             let message = try ClientMessage.parse(text, limits: app.limits.texts)
-            if case .pong = message { receivePong() }
+            if case .pong = message {
+                delegate.connectionReceivedPong(self)
+                receivePong()
+            }
             perform(session.receive(message, now: now))
         } catch {
             perform(session.receive(error, now: now))
@@ -123,6 +126,7 @@ package final class Connection {
         case .send(let message): send(message)
         case .join(let channel, let member, let request):
             membershipChangeCount &+= 1
+            if member != nil { delegate.connectionBecamePresent(self) }
             delegate.connection(
                 self,
                 subscribesTo: channel,
@@ -132,6 +136,7 @@ package final class Connection {
             )
         case .joinFrom(let position, let channel, let member, let request):
             membershipChangeCount &+= 1
+            if member != nil { delegate.connectionBecamePresent(self) }
             delegate.connection(
                 self,
                 subscribesTo: channel,
@@ -146,7 +151,9 @@ package final class Connection {
             membershipChangeCount &+= 1
             delegate.connection(self, unsubscribesFrom: channel)
         case .publish(let event, let channel): publish(event, on: channel)
-        case .signIn(let user): delegate.connection(self, signsInAs: user)
+        case .signIn(let user):
+            delegate.connectionBecamePresent(self)
+            delegate.connection(self, signsInAs: user)
         case .watch(let users): delegate.connection(self, watches: users)
         case .unwatch(let users): delegate.connection(self, unwatches: users)
         case .slowDown: slowDown()
@@ -305,7 +312,12 @@ package final class Connection {
         guard !isClosing else { return }
         switch action {
         case .wait: break
-        case .ping: transport.ping(number: nil)
+        case .ping(let ping):
+            if ping != .frame {
+                session.notePing()
+                send(.ping)
+            }
+            if ping != .message { transport.ping(number: nil) }
         case .close:
             context.limitMet(.pongTime, of: app.id)
             close(.pongNotReceived, message: "Pong reply not received")

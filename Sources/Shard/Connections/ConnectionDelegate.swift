@@ -7,6 +7,12 @@ protocol ConnectionDelegate: AnyObject {
     /// Called for every read, before its messages are processed.
     func connectionReceived(_ connection: Connection)
 
+    /// Called when the client has answered a `pusher:ping`.
+    func connectionReceivedPong(_ connection: Connection)
+
+    /// Called when the client has signed in or subscribes to a presence channel.
+    func connectionBecamePresent(_ connection: Connection)
+
     /// Requests a subscription from the channel's home; `Connection.granted` or `Connection.refused` follows.
     func connection(
         _ connection: Connection,

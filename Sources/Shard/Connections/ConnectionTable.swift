@@ -126,6 +126,12 @@ struct ConnectionTable {
         pages[page].liveness[slot].received(at: now)
     }
 
+    /// Changes the liveness of a connection of this table.
+    mutating func changeLiveness(of id: SocketID, _ change: (inout Liveness) -> Void) {
+        guard let (page, slot) = place(holding: id) else { return }
+        change(&pages[page].liveness[slot])
+    }
+
     /// The seconds since something was received from a connection, or since it was pinged; `nil` if it is not here.
     func silence(of id: SocketID, at now: UInt32) -> Int? {
         place(holding: id).map { pages[$0.page].liveness[$0.slot].silence(at: now) }

@@ -74,6 +74,17 @@ package final class Connections {
         table.received(from: connection.socketID, at: context.reactor.seconds)
     }
 
+    /// Records that a client has answered a `pusher:ping`.
+    func receivedPong(_ connection: Connection) {
+        table.changeLiveness(of: connection.socketID) { $0.receivedPong() }
+    }
+
+    /// Records that a client has signed in or subscribes to a presence channel.
+    func becamePresent(_ connection: Connection) {
+        let timeout = connection.app.features.presenceActivityTimeout
+        table.changeLiveness(of: connection.socketID) { $0.becamePresent(timeout: timeout) }
+    }
+
     /// Records that a connection ends without a close frame of either side.
     func lost(_ connection: Connection) {
         guard let ends = context.settings.silentEnds,

@@ -5,6 +5,10 @@ import Net
 /// Any received data proves that the client is alive: a pong frame, a `pusher:ping`, any message. The client is pinged
 /// with a WebSocket ping frame, which every WebSocket implementation answers; several official clients ignore
 /// `pusher:ping`.
+///
+/// A browser answers ping frames for a page that it has frozen as well, whose user would stay online. So a *present*
+/// client, which has signed in or subscribed to a presence channel, is pinged with `pusher:ping`, earlier than others.
+/// The ping frame is left out as soon as it has answered a `pusher:ping`.
 struct Liveness {
     /// The times of a broker.
     struct Settings: Sendable {
@@ -25,13 +29,26 @@ struct Liveness {
         }
     }
 
+    /// How a client is pinged.
+    enum Ping {
+        case frame
+        /// A `pusher:ping`, which the application answers.
+        case message
+        /// Both, because the client may ignore `pusher:ping`.
+        case both
+    }
+
     enum Action: Equatable {
-        case wait, ping, close
+        case wait, ping(Ping), close
     }
 
     /// The time of the last receipt, or of the ping.
     private var since: UInt32
     private var isPinged = false
+    /// Whether the client has answered a `pusher:ping`.
+    private var answersPings = false
+    /// The seconds of silence after which a present client is pinged; 0 for a client that is not present.
+    private var presenceTimeout: UInt16 = 0
 
     /// Creates the state of a client whose last receipt was `now`, in seconds on the loop's clock.
     init(now: UInt32) { since = now }
@@ -42,9 +59,21 @@ struct Liveness {
         isPinged = false
     }
 
+    /// Called when the client has answered a `pusher:ping`.
+    mutating func receivedPong() { answersPings = true }
+
+    /// Called when the client has signed in or subscribes to a presence channel: it is pinged after this many seconds of
+    /// silence; 0 for like other clients.
+    mutating func becamePresent(timeout: Int) { presenceTimeout = UInt16(clamping: timeout) }
+
     /// Whether the client has been silent for too long.
     func isOverdue(at now: UInt32, _ settings: Settings) -> Bool {
-        now - since >= (isPinged ? settings.pongTimeout : settings.threshold)
+        now - since >= (isPinged ? settings.pongTimeout : silenceMax(settings))
+    }
+
+    private func silenceMax(_ settings: Settings) -> UInt32 {
+        presenceTimeout == 0
+            ? settings.threshold : min(settings.threshold, UInt32(presenceTimeout))
     }
 
     /// The seconds since the last receipt, or since the ping.
@@ -56,7 +85,8 @@ struct Liveness {
         if isPinged { return .close }
         since = now
         isPinged = true
-        return .ping
+        guard presenceTimeout > 0 else { return .ping(.frame) }
+        return .ping(answersPings ? .message : .both)
     }
 }
 

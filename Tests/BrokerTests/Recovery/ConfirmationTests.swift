@@ -26,6 +26,23 @@ import Testing
         #expect(connection.confirmed() == 10 && !connection.cursors.hasUnconfirmed)
     }
 
+    @Test(
+        "The pong of a ping that asks for a sign of life only confirms nothing",
+        arguments: [true, false]
+    )
+    func signs(isFirst: Bool) throws {
+        let connection = ConfirmingConnection()
+        try connection.begin(at: 7)
+        try connection.handOver(9)
+        if isFirst { connection.cursors.notePing() }
+        #expect(connection.ask(at: 0) != nil)
+        if !isFirst { connection.cursors.notePing() }
+        connection.pong()
+        #expect(connection.confirmed() == 7)
+        connection.pong()
+        #expect(connection.confirmed() == 9)
+    }
+
     @Test("What was handed over on any channel since it was noted is confirmed by the same pong")
     func laterMarks() throws {
         let connection = ConfirmingConnection()

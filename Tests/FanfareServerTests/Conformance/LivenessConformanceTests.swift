@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import Testing
 
@@ -75,6 +76,53 @@ import Testing
             #expect(frame.closeCode == 4201)
             publishing.cancel()
             _ = try? await publishing.value
+        }
+    }
+
+    /// How a client is present.
+    enum Presence: CaseIterable {
+        case member, signedIn
+    }
+
+    @Test(
+        "A present client that has answered a pusher:ping and then answers ping frames only, as a frozen page, is closed",
+        arguments: Presence.allCases
+    )
+    func frozen(presence: Presence) async throws {
+        try await TestBroker.run { configuration in
+            configuration.activityTimeout = 3
+            configuration.pongTimeout = 3
+            configuration.apps[0].features.presenceActivityTimeout = 1
+            configuration.apps[0].features.presenceGrace = 0
+        } _: { broker in
+            let client =
+                switch presence {
+                case .member: try await broker.joined("presence-room", as: "ann").0
+                case .signedIn: try await broker.signedIn(as: "ann").0
+                }
+            // Nobody knows yet whether it answers.
+            #expect(try await client.next().text == #"{"event":"pusher:ping","data":{}}"#)
+            #expect(try await client.next().opcode == 9)
+            try client.send(#"{"event":"pusher:pong","data":{}}"#)
+            #expect(try await client.next().text == #"{"event":"pusher:ping","data":{}}"#)
+            try await client.expectEnd(4201)
+        }
+    }
+
+    @Test("A present client that ignores pusher:ping stays as long as it answers ping frames")
+    func ignoring() async throws {
+        try await TestBroker.run { configuration in
+            configuration.activityTimeout = 3
+            configuration.pongTimeout = 8
+            configuration.apps[0].features.presenceActivityTimeout = 1
+        } _: { broker in
+            let client = try await broker.joined("presence-room", as: "ann").0
+            for _ in 0..<3 {
+                #expect(try await client.next().text == #"{"event":"pusher:ping","data":{}}"#)
+                #expect(try await client.next().opcode == 9)
+                try client.send(opcode: 10, [])
+            }
+            #expect(try await broker.users(of: "presence-room") == ["ann"])
         }
     }
 
