@@ -69,10 +69,10 @@ package struct BrowserFile: Sendable {
             PackageResources.fanfare_js,
             with: [
                 PackageResources.bindings_js, PackageResources.channel_js,
-                PackageResources.subscription_js, PackageResources.tracking_js,
-                PackageResources.followed_state_js, PackageResources.left_channels_js,
-                PackageResources.outbox_js, PackageResources.authorization_js,
-                PackageResources.pauses_js,
+                PackageResources.tracked_channel_js, PackageResources.subscription_js,
+                PackageResources.tracking_js, PackageResources.followed_state_js,
+                PackageResources.left_channels_js, PackageResources.outbox_js,
+                PackageResources.authorization_js, PackageResources.pauses_js,
             ]
         ),
         script(
@@ -80,8 +80,9 @@ package struct BrowserFile: Sendable {
             ScriptParts(
                 main: PackageResources.fanfare_pusher_js,
                 others: [
-                    PackageResources.tracking_js, PackageResources.followed_state_js,
-                    PackageResources.left_channels_js, PackageResources.pauses_js,
+                    PackageResources.tracked_channel_js, PackageResources.tracking_js,
+                    PackageResources.followed_state_js, PackageResources.left_channels_js,
+                    PackageResources.pauses_js,
                 ]
             ).script
         ),

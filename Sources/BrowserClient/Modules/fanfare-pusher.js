@@ -6,10 +6,9 @@
 //
 // With a bundler: `fanfareRecovery(Pusher, options)`. The protocol is described in docs/proof/protocol.md, "Positions and replays".
 
-import { FollowedState } from "./followed-state.js";
-import { LeftChannels, beginning } from "./left-channels.js";
+import { LeftChannels } from "./left-channels.js";
 import { pause, pauseBefore } from "./pauses.js";
-import { Tracking } from "./tracking.js";
+import { TrackedChannel } from "./tracked-channel.js";
 
 /**
  * Adds recovery to the class `Pusher` of pusher-js; connections that are open already have none.
@@ -45,7 +44,7 @@ globalThis.fanfareRecovery = (Pusher, { resubscribeGrace = 30_000 } = {}) => {
     if (options.fresh) channels.take(name);
     const channel = subscribe.call(this, name);
     const tracked = trackedChannels.get(channel);
-    if (!tracked) add(new TrackedChannel(this, name, options, channels.take(name)), channel);
+    if (!tracked) add(new PusherChannel(this, name, options, channels.take(name)), channel);
     else if (options.position) tracked.startBehind(options.position);
     return channel;
   };
@@ -136,7 +135,7 @@ function add(tracked, channel) {
   trackedChannels.set(channel, tracked);
   Object.defineProperty(channel, "position", { get: () => tracked.position });
   channel.state = (getState) => {
-    tracked.state(getState);
+    tracked.follow(getState);
     return channel;
   };
 }
@@ -146,84 +145,41 @@ function trackedChannel(pusher, name) {
   const channel = pusher.channel(name);
   if (channel || !name.startsWith("#")) return trackedChannels.get(channel);
   let tracked = trackedChannels.get(pusher.user);
-  if (tracked?.name !== name) trackedChannels.set(pusher.user, (tracked = new TrackedChannel(pusher, name)));
+  if (tracked?.name !== name) trackedChannels.set(pusher.user, (tracked = new PusherChannel(pusher, name)));
   return tracked;
 }
 
-/** A channel of pusher-js, over all its connections. */
-class TrackedChannel {
-  isSubscribed = false;
-  /** The backend's signature and the connection that it is for: `{ socketID, signed }`. */
-  signature;
+/** A channel of pusher-js. */
+class PusherChannel extends TrackedChannel {
   #pusher;
-  #tracking;
-  #state = null;
-  /** Whether the app has the state of the position that it subscribed from. */
-  #hasState;
   /** The connection and the data of the last subscription. */
   #connection = null;
   #data = null;
   #attempt = 0;
 
   /** `left` is what was kept of the channel when the app left it. */
-  constructor(pusher, name, options = {}, left = undefined) {
+  constructor(pusher, name, options, left) {
+    super(name, options, left);
     this.#pusher = pusher;
-    this.name = name;
-    ({ tracking: this.#tracking, hasState: this.#hasState } = beginning(options, left));
-    this.signature = left?.signature ?? null;
   }
 
-  /** The position of what the page shows. */
-  get position() {
-    return this.#state ? this.#state.position : this.#tracking.position;
+  /** Delivers an event as the connection does, unless the app has left the channel. */
+  deliver(event) {
+    if (trackedChannels.get(this.#pusher.channel(this.name)) === this) this.#pusher.connection.emit("message", event);
   }
 
-  state(getState) {
-    this.cancelState();
-    const channel = this.#pusher.channel(this.name);
-    this.#state = new FollowedState(getState, {
-      position: () => this.#tracking.position,
-      resubscribe: (position) => {
-        this.#tracking = new Tracking(position);
-        this.#resubscribe();
-      },
-      // As the connection does; by now it may be another one.
-      apply: (event) => this.#pusher.channel(this.name) === channel && this.#pusher.connection.emit("message", event),
-      failed: (error) => this.#report(`The state of ${this.name} cannot be loaded: ${error?.message ?? error}`),
-    }, { isSubscribed: this.isSubscribed, hasState: this.#hasState });
-  }
-
-  /** Tells another part of the page, which has the state of `position`, whether events are missing. */
-  startBehind(position) {
-    queueMicrotask(() => {
-      const gap = this.#tracking.gapBehind(position);
-      // Without a position it loads its state anyway.
-      if (gap && this.position) this.#tellGap(gap);
-    });
-  }
-
-  #tellGap(gap) {
-    this.#state?.acknowledged(gap, this.position);
-    this.#emitContinuity(gap);
-  }
-
-  #emitContinuity(continuity) {
+  continuityChanged(continuity) {
     this.#emit("pusher:continuity", continuity);
     const { kind, reason, missed } = continuity;
     if (kind === "gap") this.#emit("pusher:gap", { reason, missed });
   }
 
-  cancelState() {
-    this.#state?.cancel();
-    this.#state = null;
+  #emit(event, data) {
+    this.#pusher.connection.emit("message", { event, channel: this.name, data });
   }
 
-  /** Ends it for the app, and returns what to keep of it. */
-  abandon() {
-    this.#tracking.goBack(this.position);
-    this.ended();
-    this.cancelState();
-    return { tracking: this.#tracking, signature: this.signature };
+  failed(message) {
+    this.#pusher.connection.emit("error", { type: "RecoveryError", error: new Error(message) });
   }
 
   /** Begins a subscription with the data of pusher-js; returns the data to send. */
@@ -231,15 +187,13 @@ class TrackedChannel {
     this.ended();
     this.#connection = connection;
     this.#data = data;
-    return { ...data, ...this.#tracking.request };
+    return { ...data, ...this.tracking.request };
   }
 
-  /** The subscription has ended, on the connection or with it. */
   ended() {
+    super.ended();
     this.#attempt += 1;
     this.#connection = null;
-    this.isSubscribed = false;
-    this.#tracking.ended();
   }
 
   isOn(connection) {
@@ -249,74 +203,33 @@ class TrackedChannel {
   /** Handles a message; `pass()` gives it to pusher-js. */
   receive(message, pass) {
     const { event, serial } = message;
-    if (event === "pusher_internal:subscription_succeeded") return this.#acknowledged(decoded(message.data), pass);
-    if (serial !== undefined && !this.#advance(serial)) return;
+    if (event === "pusher_internal:subscription_succeeded") {
+      const data = decoded(message.data);
+      if (!this.isObsolete(data)) this.acknowledged(data, this.#connection.socketID, pass);
+      return;
+    }
+    if (!this.advance(serial)) return;
     if (event.startsWith("pusher_internal:")) {
       pass();
     } else {
-      if (serial === undefined) this.#tracking.receivedWithoutNumber();
-      if (this.#state && !event.startsWith("pusher:")) this.#state.receive(serial, eventOf(message));
-      else pass();
+      this.receiveEvent(event, serial, () => eventOf(message), pass);
       const isRefused = event === "pusher:subscription_error" && decoded(message.data)?.type === "InvalidPosition";
-      if (isRefused) this.#tracking = new Tracking();
+      if (isRefused) this.track(null);
     }
-    this.#finishReplay();
-  }
-
-  #acknowledged(data, pass) {
-    if (!this.isSubscribed && this.#tracking.isObsolete(data)) return;
-    const shown = this.position;
-    const continuity = this.#tracking.acknowledged(data, this.#connection.socketID, this.isSubscribed);
-    this.isSubscribed = true;
-    if (continuity) this.#state?.acknowledged(continuity, shown);
-    try {
-      pass();
-    } finally {
-      // Also behind the fault of a listener.
-      if (continuity && continuity.kind !== "resumed") this.#emitContinuity(continuity);
-      const gaps = this.#tracking.takeGaps();
-      if (continuity?.kind !== "gap") for (const gap of gaps) this.#emitContinuity(gap);
-      this.#finishReplay();
-    }
-  }
-
-  #finishReplay() {
-    const end = this.#tracking.takeReplayEnd();
-    if (end?.continuity) this.#emit("pusher:continuity", end.continuity);
-  }
-
-  #emit(event, data) {
-    this.#pusher.connection.emit("message", { event, channel: this.name, data });
-  }
-
-  /** Moves the position; returns whether the message is the next one. */
-  #advance(serial) {
-    // Behind a hole: of the subscription before, and about to be replayed.
-    if (!this.isSubscribed) return false;
-    const verdict = this.#tracking.receive(serial);
-    if (verdict === "hole") {
-      this.#report(`Events of ${this.name} before ${serial} did not arrive; asking for them again`);
-      this.#resubscribe();
-    }
-    return verdict === "next";
+    this.finishReplay();
   }
 
   /** Subscribes again, from the position; the signature of the connection and the channel is still valid. */
-  async #resubscribe() {
+  async resubscribe() {
     const connection = this.#connection;
     if (!connection) return;
-    this.isSubscribed = false;
-    this.#tracking.ended();
+    super.ended();
     this.#attempt += 1;
     const attempt = this.#attempt;
     connection.send("pusher:unsubscribe", { channel: this.name });
-    const { holes } = this.#tracking;
+    const { holes } = this.tracking;
     if (holes > 1) await pause(pauseBefore(holes - 1));
-    if (this.#attempt === attempt) connection.send("pusher:subscribe", { ...this.#data, ...this.#tracking.request });
-  }
-
-  #report(message) {
-    this.#pusher.connection.emit("error", { type: "RecoveryError", error: new Error(message) });
+    if (this.#attempt === attempt) connection.send("pusher:subscribe", { ...this.#data, ...this.tracking.request });
   }
 }
 

@@ -1,14 +1,3 @@
-import { Tracking } from "./tracking.js";
-
-/**
- * Returns how a new subscription begins: its tracking, and whether the app has the state of its position. `left` is what was
- * kept of the channel; the subscription continues there, unless the app has a position of its own.
- */
-export function beginning({ position, rewind }, left) {
-  const continues = !position && left?.tracking.position;
-  return { tracking: continues ? left.tracking : new Tracking(position ?? null, rewind ?? null), hasState: !continues };
-}
-
 /** The maximum number of channels that are kept; the oldest go first. */
 const LEFT_MAX = 100;
 

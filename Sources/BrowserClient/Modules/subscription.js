@@ -1,63 +1,30 @@
 import { Channel } from "./channel.js";
-import { FollowedState } from "./followed-state.js";
-import { beginning } from "./left-channels.js";
-import { Tracking } from "./tracking.js";
+import { TrackedChannel } from "./tracked-channel.js";
 
 /** The shortest time, in milliseconds, between two requests for the key of an encrypted channel. */
 const KEY_PAUSE = 10_000;
 
-/** A subscription between connection and app: its position, its state, and its events. */
-export class Subscription {
+/** A subscription between connection and app: its requests, its members, and its events. */
+export class Subscription extends TrackedChannel {
   /** The app's view of it. */
   channel = new Channel(this);
-  isSubscribed = false;
   /** Whether the broker has been asked for it on this connection, and has not refused. */
   isRequested = false;
   /** Whether the broker or the backend has refused it. */
   isRefused = false;
   /** The number of times in a row that the broker was overloaded. */
   failures = 0;
-  /** The backend's signature and the connection that it is for: `{ socketID, signed }`. */
-  signature;
   members = new Map();
   me = null;
 
   #connection;
-  #state = null;
-  /** Whether the app has the state of the position that it subscribed from. */
-  #hasState;
   #attempt = new AbortController();
   #keyAskedAt = 0;
 
   /** `left` is what was kept of the channel when the app left it. */
-  constructor(name, options = {}, connection, left) {
-    this.name = name;
+  constructor(name, options, connection, left) {
+    super(name, options, left);
     this.#connection = connection;
-    ({ tracking: this.tracking, hasState: this.#hasState } = beginning(options, left));
-    this.signature = left?.signature ?? null;
-  }
-
-  /** The position of what the page shows. */
-  get position() {
-    return this.#state ? this.#state.position : this.tracking.position;
-  }
-
-  get isLive() {
-    return this.isSubscribed && (this.#state?.isLive ?? true);
-  }
-
-  /** Keeps a state up to date, instead of an earlier one. */
-  follow(getState) {
-    this.#state?.cancel();
-    this.#state = new FollowedState(getState, {
-      position: () => this.tracking.position,
-      resubscribe: (position) => {
-        this.track(position);
-        this.#connection.resubscribe(this);
-      },
-      apply: ([name, data, detail]) => this.emit(name, data, detail),
-      failed: (error) => this.#connection.failed(`the state of ${this.name} cannot be loaded: ${error?.message ?? error}`),
-    }, { isSubscribed: this.isSubscribed, hasState: this.#hasState });
   }
 
   trigger(event, data, isTransient) {
@@ -69,6 +36,22 @@ export class Subscription {
     this.#connection.emit(event, data, { ...detail, channel: this.name });
   }
 
+  deliver([event, data, detail]) {
+    this.emit(event, data, detail);
+  }
+
+  resubscribe() {
+    this.#connection.resubscribe(this);
+  }
+
+  continuityChanged(continuity) {
+    this.emit("pusher:continuity", continuity);
+  }
+
+  failed(message) {
+    this.#connection.failed(message);
+  }
+
   /** Begins an attempt to subscribe; returns the signal that is aborted when another one begins, or the subscription ends. */
   beginAttempt() {
     this.#attempt.abort();
@@ -77,45 +60,18 @@ export class Subscription {
     return this.#attempt.signal;
   }
 
-  /**
-   * Tells another part of the page, which has the state of `position`, whether events are missing; once it has bound its
-   * functions, and the first acknowledgement has come.
-   */
-  startBehind(position) {
-    queueMicrotask(() => {
-      const gap = this.tracking.gapBehind(position);
-      // It loads its state anyway.
-      if (!gap || !this.position) return;
-      this.#state?.acknowledged(gap, this.position);
-      this.emit("pusher:continuity", gap);
-    });
-  }
-
-  /** Replaces the position. */
-  track(position) {
-    this.tracking = new Tracking(position);
-  }
-
   acknowledge(data, socketID) {
-    if (!this.isSubscribed && this.tracking.isObsolete(data)) return;
-    const shown = this.position;
-    const continuity = this.tracking.acknowledged(data, socketID, this.isSubscribed);
-    this.isSubscribed = true;
+    if (this.isObsolete(data)) return;
     this.failures = 0;
     // Each subscription returns all members, without those that left during a disconnection.
     this.members = new Map(Object.entries(data?.presence?.hash ?? {}));
-    if (continuity) this.#state?.acknowledged(continuity, shown);
-    this.emit("pusher:subscription_succeeded", data);
-    if (continuity && continuity.kind !== "resumed") this.emit("pusher:continuity", continuity);
-    const gaps = this.tracking.takeGaps();
-    if (continuity?.kind !== "gap") for (const gap of gaps) this.emit("pusher:continuity", gap);
-    this.#finishReplay();
+    this.acknowledged(data, socketID, () => this.emit("pusher:subscription_succeeded", data));
     this.#connection.opened();
   }
 
   receive({ event, serial, user_id: userID }, data) {
     const isMissed = this.tracking.isReplaying;
-    if (serial !== undefined && !this.#advance(serial)) return;
+    if (!this.advance(serial)) return;
     if (this.#connection.decrypt && this.name.startsWith("private-encrypted-") && !event.startsWith("pusher:")) {
       try {
         data = this.#connection.decrypt(data, this.signature.signed.shared_secret);
@@ -123,10 +79,8 @@ export class Subscription {
         return this.#renewKey(serial, error);
       }
     }
-    if (serial === undefined) this.tracking.receivedWithoutNumber();
-    const detail = { userID, serial, isMissed };
-    if (this.#state && !event.startsWith("pusher:")) this.#state.receive(serial, [event, data, detail]);
-    else this.emit(event, data, detail);
+    const told = [event, data, { userID, serial, isMissed }];
+    this.receiveEvent(event, serial, () => told, () => this.deliver(told));
     if (event === "pusher:subscription_error") {
       this.isRequested = false;
       this.signature = null;
@@ -138,36 +92,21 @@ export class Subscription {
 
   /** Handles the number of a message that is not for this client. */
   receivePosition(serial) {
-    if (serial !== undefined && this.#advance(serial)) this.#finishReplay();
-  }
-
-  /** Moves the position; returns whether to deliver the message. */
-  #advance(serial) {
-    // Behind a hole: of the subscription before, and about to be replayed.
-    if (!this.isSubscribed) return false;
-    const verdict = this.tracking.receive(serial);
-    if (verdict === "hole") {
-      this.#connection.failed(`events of ${this.name} before ${serial} did not arrive; asking for them again`);
-      this.#connection.resubscribe(this);
-    }
-    return verdict === "next";
+    if (serial !== undefined && this.advance(serial)) this.#finishReplay();
   }
 
   /** Asks the backend for the present key, with which the broker's replay is decrypted; an event without a serial is lost. */
   #renewKey(serial, error) {
     const isRecent = Date.now() - this.#keyAskedAt < KEY_PAUSE;
-    if (isRecent || serial === undefined) this.#connection.failed(`an event of ${this.name} is lost: ${error.message}`);
+    if (isRecent || serial === undefined) this.failed(`an event of ${this.name} is lost: ${error.message}`);
     if (isRecent) return this.#finishReplay();
     this.#keyAskedAt = Date.now();
     if (serial !== undefined) this.tracking.stepBack();
-    this.#connection.resubscribe(this);
+    this.resubscribe();
   }
 
   #finishReplay() {
-    const end = this.tracking.takeReplayEnd();
-    if (!end) return;
-    if (end.continuity) this.emit("pusher:continuity", end.continuity);
-    this.#connection.opened();
+    if (this.finishReplay()) this.#connection.opened();
   }
 
   join({ user_id: id, user_info: info }) {
@@ -182,18 +121,15 @@ export class Subscription {
 
   /** The subscription has ended, on this connection or with it. */
   ended() {
-    this.isSubscribed = false;
+    super.ended();
     this.isRequested = false;
     this.#attempt.abort();
-    this.tracking.ended();
   }
 
   /** Ends it for the app, and returns what to keep of it. */
   abandon() {
-    this.tracking.goBack(this.position);
-    this.ended();
-    this.#state?.cancel();
+    const left = super.abandon();
     this.channel.unbind_all();
-    return { tracking: this.tracking, signature: this.signature };
+    return left;
   }
 }
