@@ -78,6 +78,13 @@ public import Foundation
     public var projectedValue: Binding<Value> { fatalError() }
 }
 
+@_exported public import Combine
+
+@MainActor @preconcurrency @propertyWrapper public struct StateObject<Object: ObservableObject>: DynamicProperty {
+    public nonisolated init(wrappedValue make: @autoclosure @escaping () -> Object) {}
+    public var wrappedValue: Object { fatalError() }
+}
+
 public enum ScenePhase: Comparable, Sendable { case background, inactive, active }
 
 public struct EnvironmentValues {

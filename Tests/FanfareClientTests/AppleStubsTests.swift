@@ -26,7 +26,9 @@ struct AppleStubsTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let provesVersions = ProcessInfo.processInfo.environment["PROVE_PLATFORMS"] != nil
         let newer = provesVersions ? try Self.newerDeclarations(folder) : [:]
-        for stub in ["Darwin", "CryptoKit", "UIKit", "AppKit", "Security", "Network", "SwiftUI"] {
+        for stub in [
+            "Darwin", "CryptoKit", "UIKit", "AppKit", "Security", "Network", "Combine", "SwiftUI",
+        ] {
             let file = "Tests/AppleStubs/\(stub).swift"
             let faults = try Self.faults(in: [file], of: stub, folder, Self.stubSettings)
             #expect(faults == "")
@@ -42,7 +44,7 @@ struct AppleStubsTests {
             let faults = try Self.faults(in: files, of: module, folder, Self.settings)
             #expect(faults == "")
             guard provesVersions else { continue }
-            // The models of FanfareUI are marked as available from iOS 17 on.
+            // FanfareUI uses Observation where the system has it, and the compiler checks that there.
             let newer = newer.filter { module != "FanfareUI" || $0.value > 17 }
             for (file, names) in try Self.references(of: files, of: module, folder) {
                 for name in names {

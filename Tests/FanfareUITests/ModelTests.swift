@@ -198,9 +198,13 @@ import Testing
         } onChange: {
             MainActor.assumeIsolated { changeCount += 1 }
         }
+        // As on systems without Observation.
+        var publishedCount = 0
+        model.onChange = { publishedCount += 1 }
         let edit = model.list.edit { $0.append(Person(id: 2, name: "Bob")) }
         #expect(model.rows.map(\.name) == ["Ann", "Bob"])
         #expect(changeCount == 1)
+        #expect(publishedCount > 0)
         try await edit.confirmed()
         let revision = try #require(model.list.revision)
         model.list.edit { editor in

@@ -1,5 +1,4 @@
 public import FanfareClient
-public import Observation
 
 /// The latest events of one name on a channel, for views.
 ///
@@ -7,8 +6,7 @@ public import Observation
 ///
 /// After a disconnect the events stay and ``state`` becomes ``State/offline``. After the reconnection, ``gap`` is set
 /// if events may have been missed.
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
-@MainActor @Observable public final class ChannelModel<Payload: Decodable & Sendable> {
+@MainActor public final class ChannelModel<Payload: Decodable & Sendable>: ObservedModel {
     /// The state of the subscription.
     public enum State: Sendable, Equatable {
         /// The broker has not confirmed the subscription yet.
@@ -22,22 +20,22 @@ public import Observation
     }
 
     /// The latest events, the newest last; at most the limit.
-    public private(set) var events: [Payload] = []
+    @Observed public private(set) var events: [Payload] = []
     /// The state of the subscription.
-    public private(set) var state = State.subscribing
+    @Observed public private(set) var state = State.subscribing
     /// The last gap for which ``acknowledgeGap()`` was not called: events may be missing before the newest ones.
-    public private(set) var gap: Gap?
+    @Observed public private(set) var gap: Gap?
     /// The last event whose data could not be decoded.
-    public private(set) var lastError: FanfareError?
+    @Observed public private(set) var lastError: FanfareError?
 
     /// The most events to keep.
-    @ObservationIgnored public let limit: Int
-    @ObservationIgnored private let event: EventName<Payload>
-    @ObservationIgnored private var subscription: ChannelSubscription
+    public let limit: Int
+    private let event: EventName<Payload>
+    private var subscription: ChannelSubscription
     /// The position of the last event.
-    @ObservationIgnored private var position: ChannelPosition?
-    @ObservationIgnored private var reading: Task<Void, Never>?
-    @ObservationIgnored private var tokens: [ListenerToken] = []
+    private var position: ChannelPosition?
+    private var reading: Task<Void, Never>?
+    private var tokens: [ListenerToken] = []
 
     /// Subscribes to a channel.
     ///
@@ -50,6 +48,7 @@ public import Observation
         self.limit = limit
         self.event = event
         subscription = channel.subscription()
+        super.init()
         read()
         if channel.isSubscribed { state = .live }
         tokens = [

@@ -1,5 +1,4 @@
 public import FanfareClient
-public import Observation
 
 /// The connection of a client, for views.
 ///
@@ -10,23 +9,23 @@ public import Observation
 /// ```
 ///
 /// After a disconnect ``status`` becomes `.waiting` with the reason, then `.connecting` and `.connected` again.
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
-@MainActor @Observable public final class ConnectionModel {
+@MainActor public final class ConnectionModel: ObservedModel {
     /// The client.
-    @ObservationIgnored public let client: Fanfare
+    public let client: Fanfare
 
     /// The state of the connection.
-    public private(set) var status: ConnectionStatus
+    @Observed public private(set) var status: ConnectionStatus
 
     /// The last error that left the connection open; `nil` before the first.
-    public private(set) var lastError: FanfareError?
+    @Observed public private(set) var lastError: FanfareError?
 
-    @ObservationIgnored private var tokens: [ListenerToken] = []
+    private var tokens: [ListenerToken] = []
 
     /// Creates a model that follows the client until the model is released.
     public init(_ client: Fanfare) {
         self.client = client
         status = client.status
+        super.init()
         tokens = [
             client.onStatusChange { [weak self] change in self?.status = change.new },
             client.onError { [weak self] error in self?.lastError = error },

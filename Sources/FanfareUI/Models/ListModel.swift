@@ -1,7 +1,6 @@
 internal import FanfareClient
 public import LiveCollections
 public import LiveRows
-public import Observation
 
 /// A live list, for views.
 ///
@@ -13,24 +12,24 @@ public import Observation
 /// ```
 ///
 /// After a disconnect the rows and the edits stay, and ``state`` is `ListState.offline`.
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
-@MainActor @Observable public final class ListModel<Row: LiveRow> where Row.ID: Sendable {
+@MainActor public final class ListModel<Row: LiveRow>: ObservedModel where Row.ID: Sendable {
     /// The rows, with unconfirmed edits applied.
-    public private(set) var rows = RowList<Row>()
+    @Observed public private(set) var rows = RowList<Row>()
     /// The state of the list.
-    public private(set) var state = ListState.initial
+    @Observed public private(set) var state = ListState.initial
     /// The number of unconfirmed edits.
-    public private(set) var pendingEditCount = 0
+    @Observed public private(set) var pendingEditCount = 0
     /// The last edit that was refused and reverted; set it to `nil` once it has been shown.
-    public var refusal: RefusedEdit<Row>?
+    @Observed public var refusal: RefusedEdit<Row>?
 
     /// The list, for its edits.
-    @ObservationIgnored public let list: LiveList<Row>
-    @ObservationIgnored private var tokens: [ListenerToken] = []
+    public let list: LiveList<Row>
+    private var tokens: [ListenerToken] = []
 
     /// Creates a model that follows the list until the model is released.
     public init(_ list: LiveList<Row>) {
         self.list = list
+        super.init()
         pendingEditCount = list.pendingEditCount
         tokens = [
             list.observe { [weak self] update in self?.show(update) },
@@ -58,20 +57,20 @@ public import Observation
 }
 
 /// One live value, for views: a list of one row.
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
-@MainActor @Observable public final class DocumentModel<Value: LiveRow> where Value.ID: Sendable {
+@MainActor public final class DocumentModel<Value: LiveRow>: ObservedModel where Value.ID: Sendable {
     /// The value; `nil` before it is loaded and after it is removed.
-    public private(set) var value: Value?
+    @Observed public private(set) var value: Value?
     /// The state of the document.
-    public private(set) var state = ListState.initial
+    @Observed public private(set) var state = ListState.initial
 
     /// The document, for its edits.
-    @ObservationIgnored public let document: LiveDocument<Value>
-    @ObservationIgnored private var token: ListenerToken?
+    public let document: LiveDocument<Value>
+    private var token: ListenerToken?
 
     /// Creates a model that follows the document until the model is released.
     public init(_ document: LiveDocument<Value>) {
         self.document = document
+        super.init()
         token = document.observe { [weak self] value, state in
             self?.value = value
             self?.state = state

@@ -1,19 +1,17 @@
 public import FanfareClient
-public import Observation
 
 /// The members of a presence channel, for views.
 ///
 /// The model holds a lease: the channel stays subscribed until the model is released. After a disconnect the last known
 /// members stay; the reconnection replaces them.
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
-@MainActor @Observable public final class MembersModel {
+@MainActor public final class MembersModel: ObservedModel {
     /// All members, in the order in which this client learned of them; empty before the broker has sent them.
-    public private(set) var members: [PresenceMember]
+    @Observed public private(set) var members: [PresenceMember]
     /// This client's own user; `nil` before the broker has sent the members.
-    public private(set) var me: PresenceMember?
+    @Observed public private(set) var me: PresenceMember?
 
-    @ObservationIgnored private let subscription: ChannelSubscription
-    @ObservationIgnored private var token: ListenerToken?
+    private let subscription: ChannelSubscription
+    private var token: ListenerToken?
 
     /// Subscribes to a presence channel.
     ///
@@ -22,6 +20,7 @@ public import Observation
         subscription = channel.subscription()
         members = channel.presence.members
         me = channel.presence.me
+        super.init()
         token = channel.presence.onChange { [weak self] change in
             self?.members = change.roster.members
             self?.me = change.roster.me

@@ -1,20 +1,18 @@
 internal import FanfareClient
 public import LiveCollections
-public import Observation
 
 /// A shared text, for views.
 ///
 /// After a disconnect the text stays and can be edited; ``status`` is then offline.
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
-@MainActor @Observable public final class TextModel {
+@MainActor public final class TextModel: ObservedModel {
     /// The text, including all local edits.
-    public private(set) var string: String
+    @Observed public private(set) var string: String
     /// The state of the connection to the backend.
-    public private(set) var status: LiveText.Status
+    @Observed public private(set) var status: LiveText.Status
 
     /// The shared text.
-    @ObservationIgnored public let text: LiveText
-    @ObservationIgnored private var tokens: [ListenerToken] = []
+    public let text: LiveText
+    private var tokens: [ListenerToken] = []
 
     /// Creates a model that follows the text until the model is released.
     ///
@@ -23,6 +21,7 @@ public import Observation
         self.text = text
         string = text.string
         status = text.status
+        super.init()
         tokens = [
             text.observe { [weak self] _ in self?.refresh() },
             text.observeStatus { [weak self] status in

@@ -12,7 +12,6 @@
     ///
     /// The projected value is the ``ChannelModel``, with the state and gaps. A view that is given another channel,
     /// event or limit gets another model.
-    @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
     @MainActor @propertyWrapper
     public struct ChannelEvents<Payload: Decodable & Sendable>:
         DynamicProperty
@@ -23,7 +22,7 @@
             let limit: Int
         }
 
-        @State private var holder = ModelHolder<Input, ChannelModel<Payload>>()
+        @StateObject private var holder = ModelHolder<Input, ChannelModel<Payload>>()
         private let input: Input
 
         /// Subscribes while the view exists.
@@ -50,9 +49,8 @@
     /// The members of a presence channel.
     ///
     /// The projected value is the ``MembersModel``. A view that is given another channel gets another model.
-    @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
     @MainActor @propertyWrapper public struct Members: DynamicProperty {
-        @State private var holder = ModelHolder<Channel, MembersModel>()
+        @StateObject private var holder = ModelHolder<Channel, MembersModel>()
         private let channel: Channel
 
         /// Subscribes while the view exists.
@@ -72,10 +70,9 @@
     /// The rows of a live list.
     ///
     /// The projected value is the ``ListModel``, with the state and the list for edits.
-    @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
     @MainActor @propertyWrapper public struct ListRows<Row: LiveRow>: DynamicProperty
     where Row.ID: Sendable {
-        @State private var holder = ModelHolder<AnyHashable, ListModel<Row>>()
+        @StateObject private var holder = ModelHolder<AnyHashable, ListModel<Row>>()
         private let id: AnyHashable
         private let make: @MainActor () -> ListModel<Row>
 
