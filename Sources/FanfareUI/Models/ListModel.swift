@@ -57,7 +57,8 @@ public import LiveRows
 }
 
 /// One live value, for views: a list of one row.
-@MainActor public final class DocumentModel<Value: LiveRow>: ObservedModel where Value.ID: Sendable {
+@MainActor public final class DocumentModel<Value: LiveRow>: ObservedModel
+where Value.ID: Sendable {
     /// The value; `nil` before it is loaded and after it is removed.
     @Observed public private(set) var value: Value?
     /// The state of the document.
