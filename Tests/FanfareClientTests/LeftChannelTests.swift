@@ -34,7 +34,12 @@ import Testing
         #expect(request.map(\.formerSocketID) == [SocketID(123, 456)])
         #expect(driver.requestCount == 1)
         let effects = driver.confirm(at: 42, replay: 2)
-        #expect(effects.contains(.continuity(channel: driver.channel, .resumed(replayed: 2))))
+        let resumed = SessionEffect.continuity(
+            channel: driver.channel,
+            .resumed(replayed: 2),
+            at: Self.position(42)
+        )
+        #expect(effects.contains(resumed))
         #expect(driver.event(43).delivered == ["e"])
         #expect(driver.event(44).last == .recovered(channel: driver.channel, count: 2))
     }

@@ -85,7 +85,12 @@ import Testing
             let request = PositionRequest(wire, formerSocketID: SocketID(number - 1, 1))
             #expect(connect(&driver, as: number).positions == [request])
             let effects = confirm(acknowledgement(42, replay: 0), &driver)
-            #expect(effects.contains(.continuity(channel: channel, .resumed(replayed: 0))))
+            let resumed = SessionEffect.continuity(
+                channel: channel,
+                .resumed(replayed: 0),
+                at: position(42)
+            )
+            #expect(effects.contains(resumed))
             #expect(effects.contains(.recovered(channel: channel, count: 0)))
             #expect(effects.gaps == [])
         }

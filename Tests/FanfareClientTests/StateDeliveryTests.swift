@@ -233,6 +233,48 @@ private final class StateBackend: Sendable {
         reading.cancel()
     }
 
+    @Test("A state that fails to load is not loaded again once the lease has ended")
+    func endsWhileLoading() async throws {
+        let lease = channel.subscription()
+        let reading = read(lease)
+        client.connect()
+        await backend.waitForRequests(1)
+        lease.cancel()
+        await backend.fail()
+        let ended = Seen<Bool>()
+        Task {
+            try await reading.value
+            ended.add(true)
+        }
+        while backend.count == 1, ended.all.isEmpty { try await broker.advance(by: .seconds(1)) }
+        #expect(backend.count == 1 && seen.all == [])
+        client.disconnect()
+        reading.cancel()
+    }
+
+    @Test("A reader that begins while the client is away takes no state from before the channel")
+    func positionsOfOthers() async throws {
+        let other = channel.subscription()
+        client.connect()
+        try await channel.waitUntilSubscribed()
+        try trigger(1...2)
+        try await broker.settle()
+        let start = try #require(channel.position)
+        client.suspend()
+        try await broker.waitForConnections(0)
+        let reading = read(channel.subscription())
+        client.connect()
+        await backend.answer("old", at: ChannelPosition(stream: start.stream, serial: 1))
+        while backend.count == 1, seen.all.isEmpty { try await broker.advance(by: .seconds(1)) }
+        await backend.answer("A", at: start)
+        try trigger(3...3)
+        await seen.wait(for: 2)
+        #expect(seen.all == ["state A", "3"])
+        other.cancel()
+        client.disconnect()
+        reading.cancel()
+    }
+
     @Test("A lease with a position begins with the events behind it, and without a state")
     func givenPositions() async throws {
         // It keeps the channel in use.

@@ -87,6 +87,9 @@ final class EventBuffer<Element: Sendable>: SequenceReader {
 
     var unreadCount: Int { state.withLock { $0.load.count } }
 
+    /// Whether nothing is added any more; unread elements may remain.
+    var hasEnded: Bool { state.withLock { $0.ending != nil } }
+
     func dropUnread() {
         guard case .reportsLoad(_, _, let overflow) = policy else { return }
         state.withLock { state in

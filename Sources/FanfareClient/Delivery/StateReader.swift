@@ -43,11 +43,10 @@ final class StateReader<State: Sendable, Value: Sendable> {
             case .confirmed(_, let start, let handling):
                 // Handled once the state is loaded.
                 defer { withExtendedLifetime(handling) {} }
-                guard let state = await loadState(from: start, isolation: isolation) else {
-                    return nil
-                }
-                hasState = true
-                return .state(state)
+                let state = await loadState(from: start, isolation: isolation)
+                hasState = state != nil
+                if let state { return .state(state) }
+                if Task.isCancelled { return nil }
             case .event(let event, let position):
                 guard hasState, !isInState(position) else { break }
                 return deliver(event, at: position)
@@ -61,7 +60,7 @@ final class StateReader<State: Sendable, Value: Sendable> {
     /// - Parameters:
     ///   - start: The position at which the subscription begins; `nil` if the broker keeps no positions.
     ///   - isolation: The caller's actor.
-    /// - Returns: The state; `nil` when the task is cancelled.
+    /// - Returns: The state; `nil` when the task is cancelled or the sequence has ended.
     private func loadState(
         from start: ChannelPosition?,
         isolation: isolated (any Actor)?
@@ -70,7 +69,7 @@ final class StateReader<State: Sendable, Value: Sendable> {
         var start = start
         var failures = 0
         var random = SystemRandomNumberGenerator()
-        while !Task.isCancelled {
+        while !Task.isCancelled, !buffer.hasEnded {
             let fault: String
             do {
                 let state = try await load()
@@ -89,7 +88,7 @@ final class StateReader<State: Sendable, Value: Sendable> {
             } catch {
                 fault = "\(error)"
             }
-            guard !Task.isCancelled else { break }
+            guard !Task.isCancelled, !buffer.hasEnded else { break }
             client.report(.stateNotLoaded(channel: lease.channel.name, reason: fault))
             let delay = client.options.backoff.delay(failures: failures, using: &random)
             failures += 1

@@ -84,7 +84,9 @@ extension Fanfare {
         case .pass(let channel, let position): _ = handle(position, of: channel, &state)
         case .continuity(let channel, let continuity, let position):
             state.log.append((.debug, "\(channel): \(continuity)"))
-            let handling = handle(position, of: channel, &state)
+            // No message has moved a resumed position: the app may still be handling earlier messages.
+            let moved = continuity.isResumed ? nil : position
+            let handling = handle(moved, of: channel, &state)
             send(continuity, of: channel, retaining: handling, &state)
             state.events.send(continuity, at: position, toFollowersOf: channel, handling)
         case .forget(let channel): state.handled[channel] = nil

@@ -35,7 +35,7 @@ enum SessionEffect: Equatable {
     case pass(channel: String, ChannelPosition)
     /// Report to the listeners of a channel's continuity how a subscription relates to what was received before.
     ///
-    /// The position is that at which the subscription begins; `nil` if it is unchanged.
+    /// The position is that at which the subscription begins; `nil` if the broker keeps none.
     case continuity(channel: String, Continuity, at: ChannelPosition? = nil)
     /// Forget the position that the app has handled in a channel: the app has left it for good.
     case forget(channel: String)

@@ -16,9 +16,7 @@ extension ClientSession {
         )
         guard let continuity else { return start != nil }
         let known = subscriptions[of: channel]?.tracking.position
-        // No message has moved the position: the app may still be handling earlier messages.
-        let position = continuity.isResumed ? nil : known
-        effects.append(.continuity(channel: channel, continuity, at: position))
+        effects.append(.continuity(channel: channel, continuity, at: known))
         let isAgain = subscriptions[of: channel]?.wasConfirmed == true
         subscriptions[of: channel]?.wasConfirmed = true
         let leaseGaps = subscriptions[of: channel]?.takeWaitingGaps() ?? []
