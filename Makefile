@@ -98,6 +98,7 @@ simulate: ## Simulate the broker with SEEDS=10000 seeds and check what its clien
 	.build/release/fanfare-simulate --seeds $(SEEDS)
 	.build/release/fanfare-simulate --seeds $(SEEDS) --archive
 	.build/release/fanfare-simulate --seeds $(SEEDS) --sessions
+	.build/release/fanfare-simulate --seeds $(SEEDS) --leases
 	.build/release/fanfare-simulate --seeds $(SEEDS) --cluster
 
 recovery: ## Cut, stop and kill under 10 million deliveries, and print the loss table (DELIVERIES=, CUTS=)

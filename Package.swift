@@ -404,7 +404,8 @@ let package = Package(
             [
                 "Shard", "Cluster", "Gateway", "FanfareServer", "BrokerConfiguration", "Archive",
                 "Broker", "HTTPServer", "Net", "CLinux", "WebSocket", "PusherProtocol", "Digests",
-                "TestRandom", "Redis", "RESP", "RedisModel", "Webhooks", .logging,
+                "TestRandom", "Redis", "RESP", "RedisModel", "Webhooks", "FanfareClient",
+                "Primitives", .logging,
             ],
             at: "Tests/Simulation"
         ),

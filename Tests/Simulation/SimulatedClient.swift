@@ -16,14 +16,39 @@ final class SimulatedClient {
     private let handshake: ClientHandshake
     private var endpoint: WebSocketEndpoint?
     private var unread: [UInt8] = []
+    /// The texts of the received messages, for a client that parses them itself.
+    private var texts: [[UInt8]]?
 
     /// Starts to connect; the request still has to be pushed.
-    init(_ pipe: Pipe, key: String, token: String? = nil, compresses: Bool, number: Int) throws {
+    convenience init(
+        _ pipe: Pipe,
+        key: String,
+        token: String? = nil,
+        compresses: Bool,
+        number: Int
+    ) throws {
+        let target = "/app/\(key)?protocol=7&client=simulation&version=1.0"
+        try self.init(
+            pipe,
+            target: "\(token.map { "/r/" + $0 } ?? "")\(target)",
+            compresses: compresses,
+            number: number
+        )
+    }
+
+    /// Starts to connect with a target; the request still has to be pushed.
+    init(
+        _ pipe: Pipe,
+        target: String,
+        compresses: Bool,
+        number: Int,
+        keepsTexts: Bool = false
+    ) throws {
         self.pipe = pipe
+        texts = keepsTexts ? [] : nil
         handshake = try ClientHandshake(
             host: "localhost",
-            target:
-                "\(token.map { "/r/" + $0 } ?? "")/app/\(key)?protocol=7&client=simulation&version=1.0",
+            target: target,
             nonce: (0..<16).map { UInt8(truncatingIfNeeded: number &* 31 &+ $0) },
             deflate: compresses ? DeflateOptions() : nil
         )
@@ -70,6 +95,12 @@ final class SimulatedClient {
         return (bytes.count, endpoint == nil ? [] : try frames())
     }
 
+    /// Removes and returns the text of the oldest message.
+    func takeText() -> [UInt8] {
+        guard texts?.isEmpty == false else { return [] }
+        return texts?.removeFirst() ?? []
+    }
+
     private func upgrade() throws(Violation) {
         guard let end = unread.firstRange(of: Array("\r\n\r\n".utf8)) else { return }
         let head = String(decoding: unread[..<end.lowerBound], as: UTF8.self)
@@ -98,7 +129,9 @@ final class SimulatedClient {
             while let incoming = try endpoint?.next(in: &span, at: &position) {
                 let payload = incoming.payload(in: span.span)
                 switch incoming.kind {
-                case .text: frames.append(.message(try ServerMessage.parse(payload.span)))
+                case .text:
+                    frames.append(.message(try ServerMessage.parse(payload.span)))
+                    texts?.append(payload)
                 case .ping: frames.append(.ping(payload))
                 case .pong: frames.append(.pong)
                 case .close(let code): frames.append(.close(code.map { Int($0.rawValue) }))

@@ -54,6 +54,10 @@ package struct Situation: Hashable, CustomStringConvertible, Sendable {
     package static let repeated = Situation("repeated event")
     /// A page has caught up that was too slow for all that it had missed.
     package static let slowPage = Situation("slow page")
+    /// A channel was subscribed again within the grace.
+    package static let resubscription = Situation("resubscription within the grace")
+    /// An app has loaded a state.
+    package static let state = Situation("state")
     /// Two devices use one token.
     package static let twin = Situation("twin")
     /// A device has opened a connection before it has closed the former one.

@@ -24,6 +24,12 @@ import Simulation
     @Option(help: "With --sessions: inject this bug.")
     var sessionVariant: SessionVariant?
 
+    @Flag(help: "Simulate apps of the Swift SDK that read a channel through several leases.")
+    var leases = false
+
+    @Option(help: "With --leases: inject this bug.")
+    var leaseVariant: LeaseVariant?
+
     @Flag(help: "Simulate stored channels under kills, losses of power and failing disks instead.")
     var archive = false
 
@@ -67,12 +73,16 @@ import Simulation
                 continue
             }
             let lines: ((String) -> Void)? = trace ? { print($0) } : nil
-            if sessions || cluster {
+            if sessions || cluster || leases {
                 let trace = Trace(isHashed: hash, write: lines)
                 let outcome =
-                    cluster
-                    ? try ClusterSimulation.play(seed: number, clusterVariant, trace: trace)
-                    : try SessionSimulation.play(seed: number, sessionVariant, trace: trace)
+                    if cluster {
+                        try ClusterSimulation.play(seed: number, clusterVariant, trace: trace)
+                    } else if leases {
+                        try LeaseSimulation.play(seed: number, leaseVariant, trace: trace)
+                    } else {
+                        try SessionSimulation.play(seed: number, sessionVariant, trace: trace)
+                    }
                 situations.merge(outcome.situations, uniquingKeysWith: +)
                 if hash { print(number, String(outcome.hash, radix: 16)) }
                 if let violation = outcome.violation {
@@ -112,6 +122,9 @@ import Simulation
         if cluster {
             return "--cluster" + (clusterVariant.map { " --cluster-variant \($0.rawValue)" } ?? "")
         }
+        if leases {
+            return "--leases" + (leaseVariant.map { " --lease-variant \($0.rawValue)" } ?? "")
+        }
         return "--sessions" + (sessionVariant.map { " --session-variant \($0.rawValue)" } ?? "")
     }
 
@@ -144,4 +157,5 @@ import Simulation
 extension Variant: ExpressibleByArgument {}
 extension ClusterVariant: ExpressibleByArgument {}
 extension SessionVariant: ExpressibleByArgument {}
+extension LeaseVariant: ExpressibleByArgument {}
 extension ArchiveVariant: ExpressibleByArgument {}

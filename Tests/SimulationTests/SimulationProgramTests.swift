@@ -3,7 +3,7 @@ import Testing
 
 /// Tests in a separate process, with deterministic hashing.
 @Suite("fanfare-simulate", .serialized) struct SimulationProgramTests {
-    @Test("A seed repeats a run exactly", arguments: [[], ["--cluster"]])
+    @Test("A seed repeats a run exactly", arguments: [[], ["--cluster"], ["--leases"]])
     func seedsRepeatRuns(options: [String]) throws {
         let first = try run(["--seeds", "15", "--hash"] + options)
         let second = try run(["--seeds", "15", "--hash"] + options)

@@ -36,6 +36,7 @@ run_part() {
         broker) simulate ;;
         files) simulate --archive ;;
         sessions) simulate --sessions ;;
+        leases) simulate --leases ;;
         nodes) simulate --cluster ;;
         kills) archive_kills ;;
         recovery) config/scripts/recovery.sh ;;
@@ -43,11 +44,11 @@ run_part() {
         platforms) platforms ;;
         hostile) MINUTES=${MINUTES:-10} config/scripts/hostile.sh ;;
         soak) PROGRAM=$PROGRAMS/fanfare MINUTES=${MINUTES:-30} config/scripts/soak.sh soak ;;
-        *) echo "$1 is no part: broker files sessions nodes kills recovery cluster platforms hostile soak" && return 64 ;;
+        *) echo "$1 is no part: broker files sessions leases nodes kills recovery cluster platforms hostile soak" && return 64 ;;
     esac
 }
 
-read -ra parts <<<"${PARTS:-broker files sessions nodes kills recovery cluster platforms hostile soak}"
+read -ra parts <<<"${PARTS:-broker files sessions leases nodes kills recovery cluster platforms hostile soak}"
 table='' status=0
 for part in "${parts[@]}"; do
     echo

@@ -1,0 +1,33 @@
+import Net
+
+/// Simulated runs of clients with several leases, each reproducible by its seed.
+package enum LeaseSimulation {
+    /// Runs one seed to its end, or to the first violation.
+    ///
+    /// - Parameters:
+    ///   - seed: The seed.
+    ///   - variant: The injected bug; `nil` for none.
+    ///   - trace: The trace to write.
+    /// - Returns: The result.
+    /// - Throws: The system's error, mostly for lack of descriptors.
+    package static func play(
+        seed: UInt64,
+        _ variant: LeaseVariant? = nil,
+        trace: Trace = Trace()
+    ) throws -> Simulation.Outcome {
+        let world = try LeaseWorld(seed: seed, variant, trace: trace)
+        defer { world.end() }
+        var violation: Violation?
+        do {
+            try world.play()
+        } catch let found as Violation {
+            world.trace.record { "violated: \(found)" }
+            violation = found
+        }
+        return Simulation.Outcome(
+            violation: violation,
+            hash: world.trace.hash,
+            situations: world.situations
+        )
+    }
+}
