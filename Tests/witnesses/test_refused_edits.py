@@ -5,10 +5,13 @@ import urllib.request
 
 import pytest
 
+from contacts_page import ADA, ContactsPage
+from films_page import FilmsPage
 from programs import Demos, await_true
 from room_page import RoomPage
+from table_page import TablePage
 from text_page import TextPage
-from to_do_page import FIRST, ToDoPage
+from to_do_page import ToDoPage
 
 # What is posted is answered by `status`, with JSON as backends and many proxies do; `longest` is the longest text taken.
 ANSWER = """
@@ -23,9 +26,16 @@ ANSWER = """
         return new Response(content, { status });
     };
 """
-NOT_NOW = [401, 429]
+NOT_NOW = [401, 408, 429]
 # Refusals that a backend gives, and what a proxy says of a body that is too long.
 REFUSALS = [(403, '{"error":"read only"}'), (413, "<h1>Too large</h1>"), (422, '{"error":"no such words"}')]
+
+# The pages with a list: what they show, and where their backend has it.
+LISTS = {
+    "to-do": (ToDoPage, "titles", "/to-do/open", "title"),
+    "table": (TablePage, "names", "/table/rows", "name"),
+    "films": (FilmsPage, "titles", "/films/rows", "title"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -130,36 +140,94 @@ def test_a_refused_text_is_returned(text, demos, status, content):
     assert text.written == stored_text(demos)
 
 
+class ListPage:
+    """A page with a list, and the rows of its backend."""
+
+    def __init__(self, name, driver, demos):
+        kind, self._shown, self._path, self._field = LISTS[name]
+        self._demos = demos
+        self.page = kind(driver)
+        self.page.open(f"{demos.url}/{name}/")
+        self.page.await_live()
+        await_true(lambda: self.shown, "the rows")
+
+    @property
+    def shown(self):
+        return getattr(self.page, self._shown)
+
+    @property
+    def stored(self):
+        rows = json.load(urllib.request.urlopen(self._demos.url + self._path, timeout=10))["rows"]
+        return [row[self._field] for row in rows]
+
+
 @pytest.mark.parametrize("status", NOT_NOW)
-def test_an_edit_of_a_list_stays_and_is_sent_later(browsers, demos, status):
-    page = ToDoPage(browsers[0])
-    page.open(demos.url + "/to-do/")
-    page.await_live()
-    await_true(lambda: FIRST[0] in page.titles, "the rows")
+@pytest.mark.parametrize("name", LISTS)
+def test_an_edit_of_a_list_stays_and_is_sent_later(browsers, demos, name, status):
+    rows = ListPage(name, browsers[0], demos)
+    page = rows.page
     answer_with(page, status)
     title = f"Answer {status}"
     page.add(title)
     await_refused(page)
-    assert title in page.titles
+    assert title in rows.shown
     await_true(lambda: page.problems.startswith("Your changes are not saved yet.\nnot now"), "why")
     let_through(page)
-    stored = lambda: [row["title"] for row in json.load(urllib.request.urlopen(demos.url + "/to-do/open"))["rows"]]
-    await_true(lambda: title in stored(), "the row in the database")
-    assert title in page.titles and handed_back(page) == []
+    await_true(lambda: title in rows.stored, "the row in the database")
+    assert title in rows.shown and handed_back(page) == []
 
 
 @pytest.mark.parametrize(("status", "content"), REFUSALS)
-def test_a_refused_row_is_returned(browsers, demos, status, content):
-    page = ToDoPage(browsers[0])
-    page.open(demos.url + "/to-do/")
-    page.await_live()
-    await_true(lambda: FIRST[0] in page.titles, "the rows")
+@pytest.mark.parametrize("name", LISTS)
+def test_a_refused_row_is_returned(browsers, demos, name, status, content):
+    rows = ListPage(name, browsers[0], demos)
+    page = rows.page
     answer_with(page, status, content=content)
     page.add("A title that took a while")
     await_true(lambda: handed_back(page) == ["A title that took a while"], "the title")
-    assert "A title that took a while" not in page.titles
+    assert "A title that took a while" not in rows.shown
     let_through(page)
     dismiss(page)
+
+
+def field(page, name):
+    return page.run("return document.getElementById(arguments[0])?.value", f"field-{name}")
+
+
+@pytest.mark.parametrize("status", [*NOT_NOW, *(status for status, _ in REFUSALS)])
+def test_a_form_keeps_what_was_written(browsers, demos, status):
+    page = ContactsPage(browsers[0])
+    page.open(demos.url + "/contacts/")
+    page.await_live()
+    page.go("add")
+    page.write("name", f"Answer {status}")
+    answer_with(page, status)
+    page.press_button("Add")
+    await_refused(page)
+    await_true(lambda: "not now" in page.text("#screen"), "why")
+    assert field(page, "name") == f"Answer {status}"
+    let_through(page)
+    page.press_button("Add")
+    await_true(lambda: f"Answer {status}" in page.names, "the contact")
+    page.go(ADA)
+    page.await_cell("title", "Ada Lovelace")
+    page.press_button("Edit")
+    page.write("note", f"written at {status}")
+    answer_with(page, status)
+    page.press_button("Save")
+    await_refused(page)
+    await_true(lambda: "not now" in page.text("#screen"), "why")
+    assert field(page, "note") == f"written at {status}"
+    let_through(page)
+    page.press_button("Save")
+    page.await_cell("note", f"written at {status}")
+    page.press_button("Delete …")
+    answer_with(page, status)
+    page.press_button("Delete")
+    await_refused(page)
+    let_through(page)
+    assert "Ada Lovelace" in page.names
+    page.await_cell("title", "Ada Lovelace")
 
 
 @pytest.mark.parametrize("status", NOT_NOW)

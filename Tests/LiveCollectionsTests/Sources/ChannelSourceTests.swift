@@ -55,20 +55,35 @@ import Testing
         await broker.stop()
     }
 
-    @Test("A status from 400 on reverts the edit with the backend's reason, 503 is retried")
-    func refusals() async throws {
+    @Test("A refusal reverts the edit with the backend's reason", arguments: [403, 409, 413, 422])
+    func refusals(status: Int) async throws {
         let broker = try await TestBroker.start()
         let backend = try ListBackend(api: broker.api, rows: [Player(1)])
         let client = client(broker)
         let list = try list(client, backend)
         try await until { list.state.isLive }
-        await backend.refuseNext(status: 409)
+        await backend.refuseNext(status: status)
         await #expect(throws: LiveListError.refused(reason: "not today")) {
             try await list.edit { $0.remove(1) }.confirmed()
         }
         #expect(list.rows.count == 1)
-        await backend.refuseNext(status: 503)
-        try await list.edit { $0.remove(1) }.confirmed()
+        client.disconnect()
+        await broker.stop()
+    }
+
+    @Test("Any other status keeps the edit, which is sent again", arguments: [401, 408, 429, 503])
+    func otherStatuses(status: Int) async throws {
+        let broker = try await TestBroker.start()
+        let backend = try ListBackend(api: broker.api, rows: [Player(1)])
+        let client = client(broker)
+        let list = try list(client, backend)
+        try await until { list.state.isLive }
+        // A 401 is answered at once with new fields.
+        for _ in 0..<4 { await backend.refuseNext(status: status) }
+        let edit = list.edit { $0.remove(1) }
+        try await until { list.retriedEdit != nil }
+        #expect(list.rows.isEmpty && list.pendingEditCount == 1)
+        try await edit.confirmed()
         try await until { list.revision == 1 }
         #expect(list.rows.isEmpty)
         client.disconnect()

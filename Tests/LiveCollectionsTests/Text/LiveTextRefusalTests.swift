@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import LiveCollections
@@ -35,6 +36,40 @@ struct LiveTextRefusalTests {
         // The "T" was typed after the refused text, so it depends on it.
         #expect(refused[0].insertions == [RefusedEdits.Insertion("more T", at: .start)])
         #expect(refused[0].batches.count == 2)
+        text.stop()
+    }
+
+    private struct NotNow: Error {}
+
+    @Test(
+        "Whatever status the backend responds with, what was typed is saved later or handed back",
+        arguments: [401, 408, 429, 503, 403, 409, 413, 422]
+    )
+    func statuses(status: Int) async throws {
+        let backend = try ScriptedBackend("text")
+        let text = backend.open()
+        try await until { text.isLoaded }
+        var refused: [RefusedEdits] = []
+        text.observeRefusals { refused.append($0) }
+        let answerCount = Mutex(0)
+        backend.refuse { batch in
+            answerCount.withLock { $0 += 1 }
+            return TextRefusal(status: status, reason: "status \(status)") ?? NotNow()
+        }
+        try text.replace(4..<4, with: "ed")
+        try await until { answerCount.withLock { $0 } > 0 }
+        let isRefusal = [403, 413, 422].contains(status)
+        if isRefusal {
+            try await until { refused.flatMap(\.insertions).map(\.text).joined() == "ed" }
+            #expect(text.string == "text")
+        } else {
+            #expect(text.string == "texted" && !text.unsent.isEmpty)
+        }
+        backend.refuse { _ in nil }
+        try text.replace(0..<0, with: "a ")
+        try await until { text.unsent.isEmpty && backend.string == text.string }
+        #expect(text.string == (isRefusal ? "a text" : "a texted"))
+        #expect(isRefusal || refused.isEmpty)
         text.stop()
     }
 
