@@ -50,8 +50,8 @@ private final class ScriptedSender: Sendable {
             .unreachable("down"), .timedOut(after: .seconds(1), mayHaveArrived: true),
             .connectionLost("cut"), .refused(status: 401, message: "key"),
             .refused(status: 403, message: "disabled"), .refused(status: 404, message: "app"),
-            .refused(status: 429, message: "slowly"), .refused(status: 503, message: "later"),
-            .unexpectedAnswer("?"),
+            .refused(status: 408, message: "late"), .refused(status: 429, message: "slowly"),
+            .refused(status: 503, message: "later"), .unexpectedAnswer("?"),
         ] as [FanfareAPIError]
     )
     func repeats(error: FanfareAPIError) async throws {
