@@ -266,6 +266,7 @@ private final class StateBackend: Sendable {
         client.connect()
         await backend.answer("old", at: ChannelPosition(stream: start.stream, serial: 1))
         while backend.count == 1, seen.all.isEmpty { try await broker.advance(by: .seconds(1)) }
+        try #require(backend.count == 2, "\(seen.all)")
         await backend.answer("A", at: start)
         try trigger(3...3)
         await seen.wait(for: 2)
