@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Each file in `Programs` is a program of the documentation inside a function, so that it is compiled; the tests
+/// Each file in `Programs` is a program of the documentation, its statements inside a function, so that it is compiled; the tests
 /// compare it with the documentation.
 @Suite("Programs in the documentation") struct ProgramsTests {
     static let root = URL(filePath: #filePath)
@@ -35,21 +35,22 @@ import Testing
 
     @Test func areReadOutOfTheirFunctions() {
         let file =
-            "import A\nimport B\n\n/// …\nfunc f() async {\n    if a {\n        b()\n    }\n\n    c()\n}\n"
-        #expect(Self.program(in: file) == "import A\nimport B\n\nif a {\n    b()\n}\n\nc()")
+            "import A\n\nstruct B {}\n\n@MainActor\nfunc f() async {\n    if a {\n        b()\n    }\n}\n"
+        #expect(Self.program(in: file) == "import A\n\nstruct B {}\n\nif a {\n    b()\n}")
         let page = "text\n```swift\na\n\nb\n```\n```sh\nc\n```\n```swift\nd\n```\n"
         #expect(Self.programs(in: page) == ["a\n\nb", "d"])
     }
 
-    /// The imports of a file and the body of its first function.
+    /// The imports of a file, its declarations before the first function, and the body of that function.
     private static func program(in file: String) -> String {
         let lines = lines(of: file)
-        let imports = lines.filter { $0.hasPrefix("import ") }
         let starts = ["func ", "@MainActor func "]
-        let body = lines.drop { line in !starts.contains { line.hasPrefix($0) } }
-            .dropFirst().prefix { $0 != "}" }
+        let function =
+            lines.firstIndex { line in starts.contains { line.hasPrefix($0) } } ?? lines.endIndex
+        let declarations = lines[..<function].filter { $0 != "@MainActor" }
+        let body = lines[function...].dropFirst().prefix { $0 != "}" }
         let moved = body.map { $0.hasPrefix("    ") ? $0.dropFirst(4) : $0 }
-        return (imports + [""] + moved).joined(separator: "\n")
+        return (declarations + moved).joined(separator: "\n")
     }
 
     /// The Swift blocks of a Markdown page.

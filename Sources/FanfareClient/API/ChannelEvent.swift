@@ -108,8 +108,8 @@ extension JSONDecoder {
 /// An event's name and the type of its data.
 ///
 /// ```swift
-/// extension EventName {
-///     static var addUser: EventName<User> { EventName<User>("addUser") }
+/// extension EventName<User> {
+///     static var addUser: Self { Self("addUser") }
 /// }
 /// channel.bind(.addUser) { user in list.append(user) }
 /// ```

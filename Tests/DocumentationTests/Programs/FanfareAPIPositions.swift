@@ -1,6 +1,5 @@
 import FanfareAPI
 
-/// From the article of FanfareAPI.
 func fanfareAPIPositions() async throws {
     let api = try BrokerAPI(
         appID: "1",

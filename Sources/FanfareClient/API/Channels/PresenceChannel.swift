@@ -28,18 +28,13 @@ public struct PresenceChannel: Sendable, Hashable {
     /// Each iterator reads at its own pace. An iterator that is behind receives one change with all differences from
     /// the members that it has read. The sequence continues after a disconnect, and ends when the channel is
     /// unsubscribed.
-    public var changes: Updates<PresenceChange, FanfareError> { changes { $0 } }
-
-    /// Returns the changes of the members, each converted.
-    func changes<Change: Sendable>(
-        as convert: @escaping @Sendable (PresenceChange) -> Change
-    ) -> Updates<Change, FanfareError> {
+    public var changes: Updates<PresenceChange, FanfareError> {
         Updates { [channel] in
             let buffer = channel.client.rosterBuffer(channel.name)
             var read: PresenceRoster?
             return { actor async throws(FanfareError) in
                 guard let roster = try await buffer.next(isolation: actor) else { return nil }
-                return convert(PresenceChange(from: exchange(&read, with: roster), to: roster))
+                return PresenceChange(from: exchange(&read, with: roster), to: roster)
             }
         }
     }

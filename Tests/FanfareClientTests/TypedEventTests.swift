@@ -10,18 +10,20 @@ private struct Profile: Decodable, Sendable, Hashable {
     var name: String
 }
 
-private struct Room: ChannelSchema {
-    typealias MemberInfo = Profile
-    let message = EventName<Message>("message")
-    let typing = EventName<Int>("client-typing")
+extension EventName<Message> {
+    fileprivate static var message: Self { Self("message") }
 }
 
-private struct News: ChannelSchema {
-    let headline = EventName<String>("headline")
+extension EventName<Int> {
+    fileprivate static var typing: Self { Self("client-typing") }
 }
 
-@Suite("Channels with types", .timeLimit(.minutes(1))) @MainActor
-struct TypedChannelTests {
+extension EventName<String> {
+    fileprivate static var headline: Self { Self("headline") }
+}
+
+@Suite("Events with types", .timeLimit(.minutes(1))) @MainActor
+struct TypedEventTests {
     /// Returns a client whose user has a name as user information.
     private func client(_ broker: ScriptedBroker, _ user: String, info: String) -> Fanfare {
         broker.client { options in
@@ -37,25 +39,25 @@ struct TypedChannelTests {
         }
     }
 
-    @Test("Events of the schema are received and sent with their types")
+    @Test("Events are received and sent with the types of their names")
     func receiveAndSendTypedEvents() async throws {
         let broker = ScriptedBroker()
         let (ann, ben) = (broker.client(as: "ann"), broker.client(as: "ben"))
-        let room = ann.channel("presence-room", of: Room.self)
+        let room = ann.channel("presence-room")
         var (messages, typing, faults): ([Message], [Int], [FanfareError]) = ([], [], [])
-        room.message.bind { messages.append($0) }
-        let token = room.typing.bind { typing.append($0) }
+        room.bind(.message) { messages.append($0) }
+        let token = room.bind(.typing) { typing.append($0) }
         ann.onError { faults.append($0) }
-        var texts = room.message.deliveries().makeAsyncIterator()
+        var texts = room.subscription().deliveries(of: .message).makeAsyncIterator()
         room.subscribe()
         #expect(!room.isSubscribed)
         ann.connect()
         try await room.waitUntilSubscribed()
-        #expect(room.isSubscribed && room.channel == ann.channel("presence-room"))
-        let other = ben.channel("presence-room", of: Room.self).subscribe()
+        #expect(room.isSubscribed)
+        let other = ben.subscribe("presence-room")
         ben.connect()
         try await other.waitUntilSubscribed()
-        #expect(try await other.typing.trigger(7).delivery() == .accepted)
+        #expect(try await other.trigger(.typing, 7).delivery() == .accepted)
         try broker.trigger("message", on: ["presence-room"], text: #"{"text":"hi"}"#)
         try broker.trigger("message", on: ["presence-room"], text: #"{"test":1}"#)
         try await broker.settle()
@@ -68,14 +70,14 @@ struct TypedChannelTests {
         #expect(raw.data == #"{"test":1}"# && fault.code == .undecodable)
         #expect(faults.map(\.code) == [.undecodable] && faults.first?.event?.name == "message")
         token.cancel()
-        try other.typing.trigger(8)
+        try other.trigger(.typing, 8)
         try await broker.settle()
         #expect(typing == [7])
         // The sequence has a lease of its own.
         room.unsubscribe()
         try await broker.settle()
         #expect(broker.members(of: "presence-room") == ["ann", "ben"])
-        texts = ben.channel("presence-room", of: Room.self).message.deliveries().makeAsyncIterator()
+        texts = other.subscription().deliveries(of: .message).makeAsyncIterator()
         try await broker.settle()
         #expect(broker.members(of: "presence-room") == ["ben"])
         for client in [ann, ben] { client.disconnect() }
@@ -85,12 +87,12 @@ struct TypedChannelTests {
     func callBackOnTheirActors() async throws {
         let broker = ScriptedBroker()
         let client = broker.client()
-        let news = client.channel("news", of: News.self)
+        let news = client.channel("news")
         let elsewhere = Seen<String>()
         var here: [String] = []
-        news.headline.bind { here.append($0) }
+        news.bind(.headline) { here.append($0) }
         let perform: @Sendable (String) -> Void = { elsewhere.add($0) }
-        news.headline.bind(perform: perform)
+        news.bind(.headline, perform: perform)
         news.subscribe()
         client.connect()
         try await news.waitUntilSubscribed()
@@ -100,53 +102,36 @@ struct TypedChannelTests {
         client.disconnect()
     }
 
-    @Test("Members have typed information, and invalid information throws")
+    @Test("Information of a member that has another type throws")
     func knowTheirMembers() async throws {
         var settings = ScriptedBroker.Settings()
         settings.authorization = .signed
         let broker = ScriptedBroker(settings)
         let ann = client(broker, "ann", info: #"{"name":"Ann"}"#)
-        let room = ann.channel("presence-room", of: Room.self)
-        #expect(room.roster == nil)
-        var changes: [RosterChange<Profile>] = []
-        room.onChange { changes.append($0) }
+        let presence = ann.channel("presence-room").presence
+        #expect(presence.roster == nil)
         let counts = Seen<Int>()
-        room.onChange { counts.add($0.roster.count) }
-        var read = room.changes.makeAsyncIterator()
-        room.subscribe()
+        presence.onChange { counts.add($0.roster.members.count) }
+        var read = presence.changes.makeAsyncIterator()
+        presence.channel.subscribe()
         ann.connect()
-        try await room.waitUntilSubscribed()
+        try await presence.channel.waitUntilSubscribed()
         let ben = client(broker, "ben", info: "[]")
         ben.subscribe("presence-room")
         ben.connect()
         try await broker.waitForSubscribers(2, to: "presence-room")
         try await broker.settle()
         await counts.wait(for: 2)
-        let roster = try #require(room.roster)
-        #expect(roster.map(\.id) == ["ann", "ben"])
-        #expect(try roster.me?.info == Profile(name: "Ann"))
-        #expect(try roster[0].info.name == "Ann" && roster["ben"] == roster[1])
-        #expect(throws: DecodingError.self) { try roster[1].info }
-        #expect(roster["cat"] == nil && roster[1].untyped.info == "[]")
-        #expect(changes.map(\.roster.count) == [1, 2])
-        #expect(changes[1].joined.map(\.id) == ["ben"] && changes[1].left.isEmpty)
+        let roster = try #require(presence.roster)
+        #expect(roster.members.map(\.id) == ["ann", "ben"])
+        #expect(try roster.me?.decodeInfo() == Profile(name: "Ann"))
+        #expect(throws: DecodingError.self) { try roster["ben"]?.decodeInfo(Profile.self) }
+        #expect(roster["cat"] == nil && roster["ben"]?.info == "[]")
         #expect(counts.all == [1, 2])
         // A reader that is behind gets one change to the current members.
-        #expect(try await read.next()?.roster.count == 2)
+        #expect(try await read.next()?.roster.members.count == 2)
         ben.disconnect()
         #expect(try await read.next()?.left.first?.id == "ben")
-        try await broker.settle()
-        #expect(changes.last?.left.map(\.id) == ["ben"])
         ann.disconnect()
-    }
-
-    @Test func haveMembersWithoutInformationByDefault() async throws {
-        let broker = ScriptedBroker()
-        let client = broker.client(as: "ann")
-        let channel = client.channel("presence-news", of: News.self).subscribe()
-        client.connect()
-        try await channel.waitUntilSubscribed()
-        #expect(try channel.roster?.me?.info != nil)
-        client.disconnect()
     }
 }

@@ -1,0 +1,44 @@
+import FanfareClient
+
+struct Profile: Decodable {
+    let name: String
+}
+
+struct Message: Codable {
+    let text: String
+}
+
+extension EventName<Message> {
+    static var message: Self { Self("message") }
+}
+
+extension EventName<Bool> {
+    static var typing: Self { Self("client-typing") }
+}
+
+func typedEventsArticle() async throws {
+    var options = ClientOptions()
+    options.channelAuthorizer = .endpoint("https://example.com/pusher/auth")
+    let client = Fanfare(
+        key: "app-key",
+        endpoint: .secure(host: "push.example.com"),
+        options: options
+    )
+    let room = client.channel("presence-room")
+    room.bind(.typing) { isTyping in print(isTyping ? "…" : "") }
+    room.presence.onJoin { member in
+        let profile = try? member.decodeInfo(Profile.self)
+        print(profile?.name ?? member.id, "is here")
+    }
+    let messages = room.subscription().deliveries(of: .message)
+    client.connect()
+    try room.trigger(.typing, true)
+    for try await delivery in messages {
+        switch delivery {
+        case .event(let message, _): print(message.text)
+        case .gap: print("messages were missed: load the latest")
+        case .undecodable(_, let error): print(error)
+        case .recovered: break
+        }
+    }
+}
