@@ -9,7 +9,7 @@ import Primitives
 /// The outbox can have its own file:
 ///
 /// ```swift
-/// options.outbox = try SQLiteOutbox(path: "outbox.sqlite")
+/// options.recovery.outbox = try SQLiteOutbox(path: "outbox.sqlite")
 /// ```
 ///
 /// It can also be a table of the app's database. One transaction then writes a change and its event: both or neither.

@@ -6,7 +6,7 @@ import Foundation
 /// Stores a client's positions in SQLite, so that the app's next run continues there.
 ///
 /// ```swift
-/// options.positions = try SQLitePositions(path: "positions.sqlite")
+/// options.recovery.positions = try SQLitePositions(path: "positions.sqlite")
 /// ```
 public final class SQLitePositions: PositionStore {
     private let database: any DatabaseWriter

@@ -107,7 +107,7 @@ extension ScriptedBroker {
     /// - Parameters:
     ///   - user: The ID of the user on presence channels; `nil` for a user named after the connection.
     ///   - info: The `user_info` sent to other members, as JSON text; `nil` for none.
-    /// - Returns: The `channelAuthorizer` for a client's options.
+    /// - Returns: The `authorization.channels` of a client's options.
     public func channelAuthorizer(
         as user: String? = nil,
         info: String? = nil
@@ -132,7 +132,7 @@ extension ScriptedBroker {
     ///   - user: The user's ID.
     ///   - info: The `user_info` sent to other members, as JSON text; `nil` for none.
     ///   - watchlist: The IDs of the users to watch.
-    /// - Returns: The `userAuthenticator` for a client's options.
+    /// - Returns: The `authorization.user` of a client's options.
     public func userAuthenticator(
         as user: String,
         info: String? = nil,

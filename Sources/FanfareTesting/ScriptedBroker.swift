@@ -83,12 +83,12 @@ public final class ScriptedBroker: Sendable {
     /// - Returns: The options, which a test may change.
     public func clientOptions(as user: String? = nil) -> ClientOptions {
         var options = ClientOptions()
-        options.transport = transport
+        options.network.transport = transport
         options.clock = clock.clientClock
         // A change of the machine's network would cause a ping that no test expects.
-        options.checksConnectionOnNetworkChange = false
-        options.channelAuthorizer = channelAuthorizer(as: user)
-        if let user { options.userAuthenticator = userAuthenticator(as: user) }
+        options.network.checksConnectionOnChange = false
+        options.authorization.channels = channelAuthorizer(as: user)
+        if let user { options.authorization.user = userAuthenticator(as: user) }
         return options
     }
 

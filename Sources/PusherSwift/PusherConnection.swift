@@ -97,14 +97,13 @@ open class PusherConnection: NSObject {
         url = "\(endpoint)/app/\(key)"
         let authorization = Authorization()
         var clientOptions = ClientOptions()
-        clientOptions.reconnects = options.autoReconnect
         clientOptions.decrypter = SecretBoxDecrypter()
         clientOptions.logger = notifier.logger
-        clientOptions.channelAuthorizer = ChannelAuthorizer { request, channel in
+        clientOptions.authorization.channels = ChannelAuthorizer { request, channel in
             try await authorization.authorize(channel, request.socketID)
         }
         options.configure(&clientOptions)
-        if let socket { clientOptions.transport = socket }
+        if let socket { clientOptions.network.transport = socket }
         client = Fanfare(key: key, endpoint: endpoint, options: clientOptions)
         super.init()
         authorization.connection = self
@@ -150,7 +149,7 @@ open class PusherConnection: NSObject {
         client.adjust { client in
             client.activityTimeout = .seconds(activityTimeoutInterval)
             client.pongTimeout = .seconds(pongResponseTimeoutInterval)
-            client.reconnectAttemptCountMax = reconnectAttemptsMax
+            client.reconnectAttemptCountMax = options.autoReconnect ? reconnectAttemptsMax : 0
             client.backoff = Backoff()
             if let gap = maxReconnectGapInSeconds {
                 client.backoff.cap = max(.seconds(gap), client.backoff.floor)

@@ -31,7 +31,7 @@ import Testing
     private static func client(_ place: Place, as user: String) -> Fanfare {
         var options = ClientOptions()
         let api = place.api
-        options.channelAuthorizer = ChannelAuthorizer { request, channel in
+        options.authorization.channels = ChannelAuthorizer { request, channel in
             let grant = try api.authorize(
                 channel,
                 for: request.socketID,
@@ -44,7 +44,7 @@ import Testing
                 sharedSecret: grant.sharedSecret
             )
         }
-        options.userAuthenticator = UserAuthenticator { socketID in
+        options.authorization.user = UserAuthenticator { socketID in
             let grant = try api.authenticate(user, for: socketID, info: ["name": user])
             return UserAuthentication(auth: grant.auth, userData: grant.userData)
         }

@@ -233,7 +233,7 @@ struct BrokerOutboxDeliveryTests {
         )
         var options = ClientOptions()
         options.decrypter = SecretBoxDecrypter()
-        options.channelAuthorizer = ChannelAuthorizer { request, channel in
+        options.authorization.channels = ChannelAuthorizer { request, channel in
             let grant = try api.authorize(channel, for: request.socketID)
             return ChannelAuthorization(auth: grant.auth, sharedSecret: grant.sharedSecret)
         }

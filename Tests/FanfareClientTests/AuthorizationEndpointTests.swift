@@ -130,9 +130,9 @@ import Testing
     private let clock = ManualClock()
 
     private func request(_ count: Int = 4) -> RetryingRequest {
-        let backoff = Backoff(floor: .seconds(1), window: .zero, cap: .seconds(1))
-        return RetryingRequest(
-            retries: AuthorizationRetries(attemptCountMax: count, backoff: backoff),
+        RetryingRequest(
+            attemptCountMax: count,
+            backoff: Backoff(floor: .seconds(1), window: .zero, cap: .seconds(1)),
             timeout: .seconds(10),
             clock: ClientClock(clock)
         )
@@ -219,7 +219,7 @@ import Testing
 
     @Test("The retries of a thousand clients are spread out")
     func spreads() {
-        let backoff = AuthorizationRetries().backoff
+        let backoff = ClientOptions().authorization.backoff
         var generator = SystemRandomNumberGenerator()
         let delays = (0..<1000).map { _ in backoff.delay(failures: 0, using: &generator) }
         let buckets = Dictionary(grouping: delays) { Int($0 / .milliseconds(100)) }

@@ -9,7 +9,7 @@ import Testing
 @Suite("The pause of reading", .timeLimit(.minutes(1))) struct BackpressureTests {
     @Test("Slow callbacks pause reading, and nothing is lost")
     func callbacksByCount() async {
-        let bench = Bench { $0.maxPendingCallbacks = 10 }
+        let bench = Bench { $0.limits.maxPendingCallbacks = 10 }
         let recorder = Recorder()
         await recorder.record(of: bench.client.channel("a"))
         let connection = await bench.subscribe(to: "a")
@@ -24,7 +24,7 @@ import Testing
 
     @Test("The size of waiting events counts, and a new connection is paused once established")
     func callbacksByBytes() async {
-        let bench = Bench { $0.pendingCallbackBytesMax = 1000 }
+        let bench = Bench { $0.limits.pendingCallbackBytesMax = 1000 }
         let recorder = Recorder()
         await recorder.record(of: bench.client.channel("a"))
         let connection = await bench.subscribe(to: "a")
@@ -45,8 +45,8 @@ import Testing
     @Test("Waiting changes of members count with their member lists")
     func presenceByBytes() async {
         let bench = Bench {
-            $0.pendingCallbackBytesMax = 10_000
-            $0.channelAuthorizer = ChannelAuthorizer { _, _ in
+            $0.limits.pendingCallbackBytesMax = 10_000
+            $0.authorization.channels = ChannelAuthorizer { _, _ in
                 ChannelAuthorization(auth: "k:s", channelData: #"{"user_id":"0"}"#)
             }
         }
@@ -69,8 +69,8 @@ import Testing
     func watchlistByBytes() async {
         let ann = #"{"id":"ann"}"#
         let bench = Bench {
-            $0.pendingCallbackBytesMax = 5000
-            $0.userAuthenticator = UserAuthenticator { _ in
+            $0.limits.pendingCallbackBytesMax = 5000
+            $0.authorization.user = UserAuthenticator { _ in
                 UserAuthentication(auth: "k:s", userData: ann)
             }
         }
@@ -92,7 +92,7 @@ import Testing
 
     @Test("A stuck reader of one channel stops no other; what was held back is requested again")
     func stuckReaders() async throws {
-        let bench = Bench { $0.maxPendingCallbacks = 10 }
+        let bench = Bench { $0.limits.maxPendingCallbacks = 10 }
         var deliveries = bench.client.channel("a").subscription().deliveries("e")
             .makeAsyncIterator()
         var other = bench.client.channel("b").subscription().deliveries("e").makeAsyncIterator()
@@ -122,7 +122,7 @@ import Testing
 
     @Test("A reader that reads nothing for a while gets a gap, and its channel goes on")
     func stuckForGood() async throws {
-        let bench = Bench { $0.maxPendingCallbacks = 10 }
+        let bench = Bench { $0.limits.maxPendingCallbacks = 10 }
         var deliveries = bench.client.channel("a").subscription().deliveries("e")
             .makeAsyncIterator()
         let connection = await bench.subscribe(to: "a", at: 0)
@@ -149,7 +149,7 @@ import Testing
 
     @Test("Without positions, a slow reader gets a gap at once, and stops no other")
     func slowWithoutPositions() async throws {
-        let bench = Bench { $0.maxPendingCallbacks = 10 }
+        let bench = Bench { $0.limits.maxPendingCallbacks = 10 }
         let subscription = bench.client.channel("a").subscription()
         var slow = subscription.deliveries("e").makeAsyncIterator()
         var other = subscription.deliveries("other").makeAsyncIterator()
@@ -165,7 +165,7 @@ import Testing
 
     @Test("Channels go on when the readers that they wait for go away, at any time")
     func abandonedReaders() async throws {
-        let bench = Bench { $0.maxPendingCallbacks = 10 }
+        let bench = Bench { $0.limits.maxPendingCallbacks = 10 }
         let subscription = bench.client.channel("a").subscription()
         let connection = await bench.subscribe(to: "a", at: 0)
         for round in 0..<300 {
@@ -206,8 +206,8 @@ import Testing
     )
     func unreadSequences(length: Int) async throws {
         let bench = Bench {
-            $0.maxPendingCallbacks = 10
-            $0.pendingCallbackBytesMax = 5000
+            $0.limits.maxPendingCallbacks = 10
+            $0.limits.pendingCallbackBytesMax = 5000
         }
         let deliveries = bench.client.channel("a").subscription().deliveries("e")
         let connection = await bench.subscribe(to: "a")

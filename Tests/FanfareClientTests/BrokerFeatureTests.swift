@@ -37,7 +37,11 @@ private struct World {
 
     func client(_ change: (inout ClientOptions) -> Void) -> Fanfare {
         var options = ClientOptions()
-        options.backoff = Backoff(floor: .zero, window: .milliseconds(10), cap: .milliseconds(20))
+        options.reconnection.backoff = Backoff(
+            floor: .zero,
+            window: .milliseconds(10),
+            cap: .milliseconds(20)
+        )
         change(&options)
         return Fanfare(
             key: "app-key",
@@ -48,8 +52,8 @@ private struct World {
 
     func client(of backend: SigningBackend, _ path: String = "/auth") -> Fanfare {
         client {
-            $0.channelAuthorizer = .endpoint(AuthorizationEndpoint(backend.url(path)))
-            $0.userAuthenticator = .endpoint(AuthorizationEndpoint(backend.url("/user")))
+            $0.authorization.channels = .endpoint(AuthorizationEndpoint(backend.url(path)))
+            $0.authorization.user = .endpoint(AuthorizationEndpoint(backend.url("/user")))
         }
     }
 
@@ -71,7 +75,7 @@ private struct World {
         let world = try await World()
         let backend = try SigningBackend(user: "ann")
         let client = world.client {
-            $0.channelAuthorizer = .endpoint(
+            $0.authorization.channels = .endpoint(
                 AuthorizationEndpoint(backend.url("/auth?a=1"), encoding: encoding) {
                     ["X-Token": $0.channels.joined()]
                 }
@@ -97,7 +101,7 @@ private struct World {
         let world = try await World()
         let backend = try SigningBackend(user: "ann")
         let client = world.client {
-            $0.channelAuthorizer = .endpoint(
+            $0.authorization.channels = .endpoint(
                 AuthorizationEndpoint(backend.url("/auth"), channelsPerRequestMax: 100)
             )
         }
@@ -119,12 +123,12 @@ private struct World {
         let refusing = try SigningBackend(refusing: [403], user: "ann")
         func client(_ backend: SigningBackend) -> Fanfare {
             world.client {
-                $0.authorizationRetries.backoff = Backoff(
+                $0.authorization.backoff = Backoff(
                     floor: .zero,
                     window: .milliseconds(5),
                     cap: .milliseconds(5)
                 )
-                $0.channelAuthorizer = .endpoint(AuthorizationEndpoint(backend.url("/auth")))
+                $0.authorization.channels = .endpoint(AuthorizationEndpoint(backend.url("/auth")))
             }
         }
         let (first, second) = (client(failing), client(refusing))
@@ -293,7 +297,7 @@ private struct World {
 
         let forged = try await World()
         let impostor = forged.client {
-            $0.userAuthenticator = UserAuthenticator { _ in
+            $0.authorization.user = UserAuthenticator { _ in
                 UserAuthentication(auth: "app-key:00", userData: #"{"id":"ann"}"#)
             }
         }

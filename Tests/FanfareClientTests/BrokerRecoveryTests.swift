@@ -45,11 +45,17 @@ private struct Setting {
     /// A client whose subscriptions are signed without a backend.
     func client(port: UInt16, _ change: (inout ClientOptions) -> Void = { _ in }) -> Fanfare {
         var options = ClientOptions()
-        options.backoff = Backoff(floor: .zero, window: .milliseconds(2), cap: .milliseconds(5))
-        options.clientEventsPerSecond = nil
+        options.reconnection.backoff = Backoff(
+            floor: .zero,
+            window: .milliseconds(2),
+            cap: .milliseconds(5)
+        )
+        options.limits.clientEventsPerSecond = nil
         options.decrypter = SealReader()
-        options.channelAuthorizer = ChannelAuthorizer { try Self.authorization(of: $0, for: $1) }
-        options.userAuthenticator = UserAuthenticator { socketID in
+        options.authorization.channels = ChannelAuthorizer {
+            try Self.authorization(of: $0, for: $1)
+        }
+        options.authorization.user = UserAuthenticator { socketID in
             let userData = #"{"id":"ann"}"#
             let auth = UserSignature.auth(
                 socketID: try #require(SocketID(socketID)),
@@ -181,11 +187,11 @@ private struct SealReader: EventDecrypter {
         let setting = try await Setting()
         let requests = Seen<String>()
         let client = setting.client(port: setting.port) { options in
-            options.channelAuthorizer = ChannelAuthorizer { request, channel in
+            options.authorization.channels = ChannelAuthorizer { request, channel in
                 requests.add(channel)
                 return try Setting.authorization(of: request, for: channel)
             }
-            if !isWithinGrace { options.resubscribeGrace = .zero }
+            if !isWithinGrace { options.recovery.resubscribeGrace = .zero }
         }
         let channel = client.channel("private-room")
         let (numbers, told) = (Seen<Int>(), Seen<Continuity>())
@@ -212,7 +218,7 @@ private struct SealReader: EventDecrypter {
     func ownEvents() async throws {
         let setting = try await Setting()
         let (client, other) = (
-            setting.client(port: setting.relayPort) { $0.clientEventQueueCountMax = 10_000 },
+            setting.client(port: setting.relayPort) { $0.limits.clientEventQueueCountMax = 10_000 },
             setting.client(port: setting.port)
         )
         let (numbers, own, gaps) = (Seen<Int>(), Seen<Int>(), Seen<Continuity>())

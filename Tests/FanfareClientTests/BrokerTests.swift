@@ -62,7 +62,11 @@ import Testing
         let (server, addresses) = try await start()
         let port = try #require(addresses.plain?.port)
         var options = ClientOptions()
-        options.backoff = Backoff(floor: .zero, window: .milliseconds(10), cap: .milliseconds(20))
+        options.reconnection.backoff = Backoff(
+            floor: .zero,
+            window: .milliseconds(10),
+            cap: .milliseconds(20)
+        )
         let client = Fanfare(
             key: "app-key",
             endpoint: .plain(host: "127.0.0.1", port: port),
@@ -98,7 +102,7 @@ import Testing
             ]
         }
         var options = ClientOptions()
-        options.trust = .file(files[0].path)
+        options.network.trust = .file(files[0].path)
         let client = Fanfare(
             key: "app-key",
             endpoint: .secure(host: "localhost", port: try #require(addresses.tls?.port)),

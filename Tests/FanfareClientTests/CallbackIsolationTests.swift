@@ -140,7 +140,7 @@ private final class Notes {
     @Test func deliversAUsersEventsOnAnActor() async {
         let ann = #"{"id":"7"}"#
         let bench = Bench {
-            $0.userAuthenticator = UserAuthenticator { _ in
+            $0.authorization.user = UserAuthenticator { _ in
                 UserAuthentication(auth: "k:s", userData: ann)
             }
         }
@@ -161,7 +161,7 @@ private final class Notes {
 
     @Test func reportsMembersOnAnActor() async {
         let bench = Bench {
-            $0.channelAuthorizer = ChannelAuthorizer { _, _ in
+            $0.authorization.channels = ChannelAuthorizer { _, _ in
                 ChannelAuthorization(auth: "k:s", channelData: #"{"user_id":"1"}"#)
             }
         }

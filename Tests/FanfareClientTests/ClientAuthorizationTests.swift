@@ -21,7 +21,7 @@ import Testing
     @Test func joinsWithTheClosuresSignature() async throws {
         let asked = Seen<String>()
         let bench = Bench {
-            $0.channelAuthorizer = ChannelAuthorizer { request, channel in
+            $0.authorization.channels = ChannelAuthorizer { request, channel in
                 asked.add("\(request.socketID) \(channel)")
                 return Self.signed
             }
@@ -39,7 +39,7 @@ import Testing
     func requestsManyChannelsAtOnce() async throws {
         let requests = Seen<[String]>()
         let bench = Bench {
-            $0.channelAuthorizer = ChannelAuthorizer(channelsPerRequestMax: 3) { request in
+            $0.authorization.channels = ChannelAuthorizer(channelsPerRequestMax: 3) { request in
                 requests.add(request.channels)
                 return request.channels.reduce(into: [:]) {
                     if $1 != "private-4" { $0[$1] = Self.signed }
@@ -66,7 +66,7 @@ import Testing
         let (errors, events) = (Seen<FanfareError>(), Seen<String>())
         let failure = AuthorizationFailure.refused(status: 403, body: "not you")
         let bench = Bench {
-            $0.channelAuthorizer = ChannelAuthorizer { _, _ in throw failure }
+            $0.authorization.channels = ChannelAuthorizer { _, _ in throw failure }
         }
         bench.client.onError { errors.add($0) }
         let channel = bench.client.channel("private-a")
@@ -87,7 +87,7 @@ import Testing
     func cancels() async {
         let (started, cancelled) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
         let bench = Bench {
-            $0.channelAuthorizer = ChannelAuthorizer { _, _ in
+            $0.authorization.channels = ChannelAuthorizer { _, _ in
                 await withTaskCancellationHandler {
                     started.continuation.yield()
                     for await _ in AsyncStream<Void>.makeStream().stream {}
@@ -117,12 +117,12 @@ import Testing
     func asksAgain() async throws {
         let attempts = Seen<Int>()
         let bench = Bench {
-            $0.authorizationRetries.backoff = Backoff(
+            $0.authorization.backoff = Backoff(
                 floor: .seconds(2),
                 window: .zero,
                 cap: .seconds(2)
             )
-            $0.channelAuthorizer = ChannelAuthorizer { _, _ in
+            $0.authorization.channels = ChannelAuthorizer { _, _ in
                 attempts.add(1)
                 guard attempts.all.count > 1 else {
                     throw AuthorizationFailure.refused(status: 502, body: "")
@@ -145,7 +145,7 @@ import Testing
     ) async -> (Bench, ScriptedConnection) {
         let bench = Bench {
             $0.decrypter = ReversingDecrypter()
-            $0.channelAuthorizer = ChannelAuthorizer { _, _ in
+            $0.authorization.channels = ChannelAuthorizer { _, _ in
                 attempts.add(1)
                 if attempts.all.count > 1 { try await act() }
                 return ChannelAuthorization(auth: "app-key:signature", sharedSecret: "old")
@@ -203,7 +203,7 @@ import Testing
         let (running, most) = (Seen<Int>(), Seen<Int>())
         let gate = AsyncStream<Void>.makeStream()
         let bench = Bench {
-            $0.channelAuthorizer = ChannelAuthorizer { _, channel in
+            $0.authorization.channels = ChannelAuthorizer { _, channel in
                 running.add(1)
                 most.add(running.all.count)
                 if channel == "private-0" { for await _ in gate.stream {} }

@@ -10,7 +10,7 @@ import Testing
     @Test func signsInAndReportsTheUser() async throws {
         let (users, events, changes) = (Seen<String>(), Seen<String?>(), Seen<WatchlistChange>())
         let bench = Bench {
-            $0.userAuthenticator = UserAuthenticator { socketID in
+            $0.authorization.user = UserAuthenticator { socketID in
                 UserAuthentication(auth: "k:\(socketID)", userData: #"{"id":"ann"}"#)
             }
         }
@@ -49,7 +49,7 @@ import Testing
     func reportsPresence() async throws {
         let (joined, left) = (Seen<String>(), Seen<String>())
         let bench = Bench {
-            $0.channelAuthorizer = ChannelAuthorizer { _, _ in
+            $0.authorization.channels = ChannelAuthorizer { _, _ in
                 ChannelAuthorization(auth: "a", channelData: #"{"user_id":"ann"}"#)
             }
         }
@@ -103,7 +103,7 @@ import Testing
 
     @Test func sendsClientEvents() async throws {
         struct Typing: Codable { var who: String }
-        let bench = Bench { $0.channelAuthorizer = ChannelAuthorizer { _, _ in Self.signed } }
+        let bench = Bench { $0.authorization.channels = ChannelAuthorizer { _, _ in Self.signed } }
         let channel = bench.client.subscribe("private-a")
         let first = try channel.trigger("client-typing", Typing(who: "ann"))
         bench.client.connect()
@@ -141,8 +141,8 @@ import Testing
     @Test("Client events that wait for the rate limit are sent by the client's clock")
     func pacesClientEvents() async throws {
         let bench = Bench {
-            $0.channelAuthorizer = ChannelAuthorizer { _, _ in Self.signed }
-            $0.clientEventsPerSecond = 1
+            $0.authorization.channels = ChannelAuthorizer { _, _ in Self.signed }
+            $0.limits.clientEventsPerSecond = 1
         }
         let channel = bench.client.subscribe("private-a")
         bench.client.connect()

@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test func pingsAndTimesOutByItsClock() async throws {
-        let bench = Bench { $0.activityTimeout = .seconds(40) }
+        let bench = Bench { $0.network.activityTimeout = .seconds(40) }
         bench.client.connect()
         let connection = await bench.transport.greet()
         try await bench.clock.waitForSleep(of: .seconds(40))
@@ -119,7 +119,7 @@ import Testing
         let seen = AsyncStream.makeStream(of: String?.self)
         func start() {
             var options = ClientOptions()
-            options.transport = ClientTransport(transport)
+            options.network.transport = ClientTransport(transport)
             let client = Fanfare(
                 key: "k",
                 endpoint: .plain(host: "h"),

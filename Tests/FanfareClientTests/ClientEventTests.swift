@@ -127,7 +127,9 @@ import Testing
         snake.keyEncodingStrategy = .convertToSnakeCase
         let bench = Bench {
             $0.encoder = snake
-            $0.channelAuthorizer = ChannelAuthorizer { _, _ in ChannelAuthorization(auth: "k:s") }
+            $0.authorization.channels = ChannelAuthorizer { _, _ in
+                ChannelAuthorization(auth: "k:s")
+            }
         }
         let channel = bench.client.subscribe("private-a")
         bench.client.connect()

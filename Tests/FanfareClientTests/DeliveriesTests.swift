@@ -157,7 +157,7 @@ import Testing
     @Test("The events of a user go on over a new connection, and deliver a gap")
     func usersGoOn() async throws {
         let bench = Bench {
-            $0.userAuthenticator = UserAuthenticator { _ in
+            $0.authorization.user = UserAuthenticator { _ in
                 UserAuthentication(auth: "k:s", userData: #"{"id":"ann"}"#)
             }
         }
@@ -286,7 +286,7 @@ import Testing
     @Test("Each reader of the members has its own pace, and gets what it missed as one change")
     func members() async throws {
         let bench = Bench {
-            $0.channelAuthorizer = ChannelAuthorizer { _, _ in
+            $0.authorization.channels = ChannelAuthorizer { _, _ in
                 ChannelAuthorization(auth: "k:s", channelData: #"{"user_id":"0"}"#)
             }
         }

@@ -39,7 +39,7 @@ private final class ScriptedNetwork: Sendable {
     @Test("Tasks that wait go on waiting over a suspension")
     func suspendsWaitingTasks() async throws {
         let bench = Bench {
-            $0.userAuthenticator = UserAuthenticator { _ in
+            $0.authorization.user = UserAuthenticator { _ in
                 UserAuthentication(auth: "k:s", userData: #"{"id":"ann"}"#)
             }
         }
@@ -76,7 +76,7 @@ private final class ScriptedNetwork: Sendable {
     @Test("Member lists stay over a suspension, and the differences are one change")
     func keepsMembers() async throws {
         let bench = Bench {
-            $0.channelAuthorizer = ChannelAuthorizer { _, _ in
+            $0.authorization.channels = ChannelAuthorizer { _, _ in
                 ChannelAuthorization(auth: "k:s", channelData: #"{"user_id":"1"}"#)
             }
         }
@@ -121,7 +121,11 @@ private final class ScriptedNetwork: Sendable {
     func noticesASwallowingServer() async throws {
         let (server, port) = try await ScriptedServer.start()
         var options = ClientOptions()
-        options.backoff = Backoff(floor: .zero, window: .milliseconds(1), cap: .milliseconds(2))
+        options.reconnection.backoff = Backoff(
+            floor: .zero,
+            window: .milliseconds(1),
+            cap: .milliseconds(2)
+        )
         let client = Fanfare(
             key: "app-key",
             endpoint: .plain(host: "127.0.0.1", port: port),
@@ -183,7 +187,7 @@ private final class ScriptedNetwork: Sendable {
     @Test("A change of the network checks the connection")
     func followsTheNetwork() async {
         let network = ScriptedNetwork()
-        let bench = Bench { $0.networkMonitor = network.monitor }
+        let bench = Bench { $0.network.monitor = network.monitor }
         let connection = await bench.subscribe(to: "a")
         network.change()
         #expect(await connection.next() == .send(.ping))
@@ -199,7 +203,7 @@ private final class ScriptedNetwork: Sendable {
     @Test("The network is observed between connect() and the end of the attempts")
     func observesTheNetworkWhileItConnects() async {
         let network = ScriptedNetwork()
-        let bench = Bench { $0.networkMonitor = network.monitor }
+        let bench = Bench { $0.network.monitor = network.monitor }
         let client = bench.client
         let ends: [(ScriptedConnection) -> Void] = [
             { _ in client.disconnect() }, { _ in client.suspend() },
@@ -221,8 +225,8 @@ private final class ScriptedNetwork: Sendable {
     @Test func doesNotObserveTheNetworkWhenSwitchedOff() async {
         let network = ScriptedNetwork()
         let bench = Bench {
-            $0.networkMonitor = network.monitor
-            $0.checksConnectionOnNetworkChange = false
+            $0.network.monitor = network.monitor
+            $0.network.checksConnectionOnChange = false
         }
         _ = await bench.subscribe(to: "a")
         #expect(!network.isObserved)

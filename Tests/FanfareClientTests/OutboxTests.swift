@@ -35,9 +35,13 @@ private struct Setting {
         _ change: (inout ClientOptions) -> Void = { _ in }
     ) -> Fanfare {
         var options = ClientOptions()
-        options.backoff = Backoff(floor: .zero, window: .milliseconds(2), cap: .milliseconds(5))
-        options.channelAuthorizer = .endpoint(AuthorizationEndpoint(backend.url("/auth")))
-        options.clientEventsPerSecond = nil
+        options.reconnection.backoff = Backoff(
+            floor: .zero,
+            window: .milliseconds(2),
+            cap: .milliseconds(5)
+        )
+        options.authorization.channels = .endpoint(AuthorizationEndpoint(backend.url("/auth")))
+        options.limits.clientEventsPerSecond = nil
         change(&options)
         let endpoint = Endpoint.plain(host: "127.0.0.1", port: port)
         return Fanfare(key: "app-key", endpoint: endpoint, options: options)
@@ -113,9 +117,9 @@ private struct Setting {
         for _ in 1...20 {
             let store = try SQLiteOutbox(path: file.path)
             let client = setting.client(port: setting.relayPort) {
-                $0.outbox = store
-                $0.clientEventQueueCountMax = 10_000
-                $0.clientEventQueueBytesMax = 1 << 20
+                $0.recovery.outbox = store
+                $0.limits.clientEventQueueCountMax = 10_000
+                $0.limits.clientEventQueueBytesMax = 1 << 20
             }
             let channel = client.subscribe("private-a")
             client.connect()
@@ -136,8 +140,8 @@ private struct Setting {
         await setting.relay.cut(within: nil)
         let store = try SQLiteOutbox(path: file.path)
         let client = setting.client(port: setting.port) {
-            $0.outbox = store
-            $0.clientEventQueueCountMax = 10_000
+            $0.recovery.outbox = store
+            $0.limits.clientEventQueueCountMax = 10_000
         }
         client.subscribe("private-a")
         client.connect()
@@ -161,7 +165,7 @@ private struct Setting {
         let clock = ManualClock()
         let client = setting.client(port: setting.relayPort) {
             $0.clock = ClientClock(clock)
-            $0.checksConnectionOnNetworkChange = false
+            $0.network.checksConnectionOnChange = false
         }
         client.connect()
         try await client.waitUntilConnected()
@@ -171,7 +175,8 @@ private struct Setting {
         let start = clock.now
         let options = client.options
         if checks { client.checkConnection(within: .seconds(4)) }
-        let steps = checks ? [.seconds(4)] : [options.activityTimeout, options.pongTimeout]
+        let steps =
+            checks ? [.seconds(4)] : [options.network.activityTimeout, options.network.pongTimeout]
         for step in steps {
             try await clock.waitForSleep(of: step)
             clock.advance(by: step)
@@ -185,7 +190,9 @@ private struct Setting {
         clock.advance(by: delay)
         try await client.waitUntilConnected()
         let elapsed = start.duration(to: clock.now)
-        let configured = options.activityTimeout + options.pongTimeout + options.backoff.cap
+        let configured =
+            options.network.activityTimeout + options.network.pongTimeout
+            + options.reconnection.backoff.cap
         #expect(elapsed < (checks ? .seconds(5) : configured))
         await setting.stop(client)
     }

@@ -33,8 +33,8 @@ struct OutboxWriterTests {
 
     private func channel() -> Channel {
         broker.client { options in
-            options.outbox = store
-            options.clientEventsPerSecond = nil
+            options.recovery.outbox = store
+            options.limits.clientEventsPerSecond = nil
         }.subscribe("private-a")
     }
 
@@ -66,7 +66,7 @@ struct OutboxWriterTests {
     func limit() async throws {
         let channel = channel()
         var events: [PendingEvent] = []
-        for number in 0..<channel.client.options.clientEventQueueCountMax {
+        for number in 0..<channel.client.options.limits.clientEventQueueCountMax {
             events.append(try channel.trigger("client-\(number)", number))
         }
         let error = #expect(throws: FanfareError.self) { try channel.trigger("client-more", 0) }

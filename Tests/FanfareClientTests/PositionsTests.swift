@@ -152,7 +152,7 @@ private final class MemoryPositions: PositionStore {
         let store = MemoryPositions()
         var number = 0
         for run in 1...4 {
-            let client = broker.client { $0.positions = store }
+            let client = broker.client { $0.recovery.positions = store }
             let seen = Seen<String>()
             client.channel("room").bind("e") { seen.add($0.data ?? "") }
             let channel = client.subscribe("room")
@@ -196,7 +196,7 @@ private final class MemoryPositions: PositionStore {
             let stored = StoredPosition(channel: "room", stream: stream, serial: 1)
             try store.save([stored])
         }
-        let second = broker.client { $0.positions = store }
+        let second = broker.client { $0.recovery.positions = store }
         let deliveries = second.channel("room").subscription(rewind: .count(2)).deliveries("e")
         second.connect()
         let texts = try await deliveries.texts(isStored ? 4 : 2)
@@ -207,7 +207,7 @@ private final class MemoryPositions: PositionStore {
     @Test("A store that fails is reported, and the client goes on")
     func brokenStores() async throws {
         let broker = ScriptedBroker()
-        let client = broker.client { $0.positions = MemoryPositions(isBroken: true) }
+        let client = broker.client { $0.recovery.positions = MemoryPositions(isBroken: true) }
         let errors = Seen<FanfareError>()
         client.onError { errors.add($0) }
         let channel = client.subscribe("room")

@@ -175,9 +175,9 @@ struct PostponedSubscriptionTests {
         _ attempts: Seen<Int>
     ) -> Bench {
         Bench {
-            $0.backoff = Backoff(floor: .seconds(3), window: .zero, cap: .seconds(3))
-            $0.authorizationRetries.attemptCountMax = 1
-            $0.channelAuthorizer = ChannelAuthorizer { _, _ in
+            $0.reconnection.backoff = Backoff(floor: .seconds(3), window: .zero, cap: .seconds(3))
+            $0.authorization.attemptCountMax = 1
+            $0.authorization.channels = ChannelAuthorizer { _, _ in
                 attempts.add(1)
                 if attempts.all.count <= count { throw failure }
                 return ChannelAuthorization(auth: "k:s")

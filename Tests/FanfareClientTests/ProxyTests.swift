@@ -15,8 +15,8 @@ import Testing
         _ change: (inout ClientOptions) -> Void = { _ in }
     ) -> Fanfare {
         var options = ClientOptions()
-        options.proxy = .http(proxy)
-        options.reconnects = false
+        options.network.proxy = .http(proxy)
+        options.reconnection.attemptCountMax = 0
         change(&options)
         return Fanfare(key: "app-key", endpoint: endpoint, options: options)
     }
@@ -57,7 +57,7 @@ import Testing
             let client = client(
                 endpoint,
                 by: HTTPProxy(host: "localhost", port: port, user: "u", password: "p:w")
-            ) { $0.trust = .pem(certificate) }
+            ) { $0.network.trust = .pem(certificate) }
             let channel = client.subscribe("a")
             client.connect()
             try await channel.waitUntilSubscribed()
@@ -108,7 +108,7 @@ import Testing
             let client = client(
                 .secure(host: host, port: brokerPort),
                 by: HTTPProxy(host: "127.0.0.1", port: port)
-            ) { $0.trust = .pem(certificate) }
+            ) { $0.network.trust = .pem(certificate) }
             client.connect()
             for await status in client.statuses() {
                 if case .failed(let error) = status {
@@ -136,7 +136,7 @@ import Testing
         let cases: [(ConnectProxy.Manner, [String])] = [
             (
                 .answers(basic + "\r\n"),
-                ["407", "set a user and a password in ClientOptions.proxy"]
+                ["407", "set a user and a password in ClientOptions.network.proxy"]
             ),
             (.answers("HTTP/1.1 407 Who?\r\nContent-Length: 9999999\r\n\r\n"), ["407", "user"]),
             (
@@ -231,7 +231,7 @@ import Testing
             client(
                 .plain(host: "broker.test", port: 6001),
                 by: HTTPProxy(host: "127.0.0.1", port: port)
-            ) { $0.connectTimeout = .seconds(3) }
+            ) { $0.network.connectTimeout = .seconds(3) }
         )
         #expect(reason.contains("did not answer within 2.0 seconds"), "\(reason)")
         await deaf.stop()

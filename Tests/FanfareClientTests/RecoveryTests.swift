@@ -29,7 +29,7 @@ import Testing
     private func client(_ broker: ScriptedBroker) -> Fanfare {
         broker.client(as: "ann") {
             $0.decrypter = ReversingDecrypter()
-            $0.channelAuthorizer = ChannelAuthorizer { request, channel in
+            $0.authorization.channels = ChannelAuthorizer { request, channel in
                 let member = channel.hasPrefix("presence-") ? #"{"user_id":"ann"}"# : nil
                 return ChannelAuthorization(
                     auth: try broker.authorization(
@@ -223,7 +223,7 @@ import Testing
         let broker = ScriptedBroker()
         let id = Mutex("ann")
         let client = broker.client {
-            $0.userAuthenticator = UserAuthenticator { socketID in
+            $0.authorization.user = UserAuthenticator { socketID in
                 let userData = #"{"id":"\#(id.withLock { $0 })"}"#
                 let auth = try broker.authentication(of: socketID, as: userData)
                 return UserAuthentication(auth: auth, userData: userData)

@@ -88,7 +88,9 @@ import Testing
         var driver = SessionDriver.connected()
         let refusals = driver.session.subscribe(to: "private-a").refusals
         #expect(refusals == [.authorizationFailed(channel: "private-a", .notConfigured)])
-        #expect(refusals.first?.description.contains("ClientOptions.channelAuthorizer") == true)
+        #expect(
+            refusals.first?.description.contains("ClientOptions.authorization.channels") == true
+        )
         #expect(driver.session.subscribe(to: "a").sent == [.subscribe("a")])
     }
 

@@ -84,13 +84,13 @@ import Testing
             #expect(driver.fire(after: delay ?? .zero).opens)
         }
         _ = driver.greet()
-        driver.now += Reconnection.stableAfter
+        driver.now += ReconnectionPolicy.stableAfter
         let delay = driver.close(nil).delay
         #expect(delay.map { $0 <= .seconds(2) } == true)
     }
 
     @Test func doesNotReconnectWhenSwitchedOff() {
-        var driver = SessionDriver(reconnects: false)
+        var driver = SessionDriver(attemptCountMax: 0)
         _ = driver.session.connect()
         let failure = driver.session.closed(.unreachable(reason: "refused"), at: .zero).failure
         #expect(failure == .unreachable(SessionDriver.endpoint, reason: "refused"))

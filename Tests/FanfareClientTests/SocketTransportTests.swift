@@ -14,7 +14,7 @@ import WebSocket
         _ change: (inout ClientOptions) -> Void = { _ in }
     ) -> Fanfare {
         var options = ClientOptions()
-        options.backoff = eager
+        options.reconnection.backoff = eager
         change(&options)
         return Fanfare(
             key: "app-key",
@@ -123,7 +123,7 @@ import WebSocket
 
     @Test func endsAMessageThatIsTooLongBeforeItHasCome() async throws {
         let (server, port) = try await ScriptedServer.start()
-        let client = client(port) { $0.messageLengthMax = 1000 }
+        let client = client(port) { $0.limits.messageLengthMax = 1000 }
         client.connect()
         try await client.waitUntilConnected()
         var header: [UInt8] = []
@@ -153,7 +153,7 @@ import WebSocket
         ]
         for (answer, reason) in answers {
             let (server, port) = try await ScriptedServer.start(.answers(answer))
-            let client = client(port) { $0.reconnects = false }
+            let client = client(port) { $0.reconnection.attemptCountMax = 0 }
             client.connect()
             for await status in client.statuses() {
                 guard case .failed(let error) = status else { continue }
@@ -172,7 +172,7 @@ import WebSocket
         let port: UInt16 = 1
         for host in ["127.0.0.1", "localhost", "no-such-host.invalid"] {
             var options = ClientOptions()
-            options.reconnects = false
+            options.reconnection.attemptCountMax = 0
             let endpoint = Endpoint.plain(host: host, port: port)
             let client = Fanfare(key: "k", endpoint: endpoint, options: options)
             client.connect()
@@ -189,8 +189,8 @@ import WebSocket
         for manner in [ScriptedServer.Manner.silent, .deaf] {
             let (server, port) = try await ScriptedServer.start(manner)
             let client = client(port) {
-                $0.reconnects = false
-                $0.connectTimeout = .milliseconds(50)
+                $0.reconnection.attemptCountMax = 0
+                $0.network.connectTimeout = .milliseconds(50)
             }
             client.connect()
             for await status in client.statuses() {
@@ -206,9 +206,9 @@ import WebSocket
     @Test func noticesADeadConnection() async throws {
         let (server, port) = try await ScriptedServer.start(.silent)
         let client = client(port) {
-            $0.activityTimeout = .milliseconds(20)
-            $0.pongTimeout = .milliseconds(20)
-            $0.reconnects = false
+            $0.network.activityTimeout = .milliseconds(20)
+            $0.network.pongTimeout = .milliseconds(20)
+            $0.reconnection.attemptCountMax = 0
         }
         client.connect()
         await server.wait(
@@ -245,7 +245,7 @@ import WebSocket
 
     @Test func holdsTheServerUpWhileCallbacksAreSlow() async throws {
         let (server, port) = try await ScriptedServer.start()
-        let client = client(port) { $0.maxPendingCallbacks = 100 }
+        let client = client(port) { $0.limits.maxPendingCallbacks = 100 }
         let recorder = Recorder()
         await recorder.record(of: client.channel("a"))
         client.subscribe("a")

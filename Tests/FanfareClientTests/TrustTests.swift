@@ -30,8 +30,8 @@ import Testing
             host: String = "localhost"
         ) async throws -> FanfareError? {
             var options = ClientOptions()
-            options.trust = trust
-            options.reconnects = false
+            options.network.trust = trust
+            options.reconnection.attemptCountMax = 0
             let client = Fanfare(
                 key: "app-key",
                 endpoint: .secure(host: host, port: port),

@@ -27,7 +27,7 @@ struct TypedEventTests {
     /// Returns a client whose user has a name as user information.
     private func client(_ broker: ScriptedBroker, _ user: String, info: String) -> Fanfare {
         broker.client { options in
-            options.channelAuthorizer = ChannelAuthorizer { [weak broker] request, channel in
+            options.authorization.channels = ChannelAuthorizer { [weak broker] request, channel in
                 let data = #"{"user_id":"\#(user)","user_info":\#(info)}"#
                 let auth = try broker?.authorization(
                     of: request.socketID,

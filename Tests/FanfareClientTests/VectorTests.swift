@@ -181,7 +181,6 @@ private struct VectorPlayer {
             activityTimeout: .seconds(120),
             pongTimeout: .seconds(30),
             connectTimeout: .seconds(15),
-            reconnects: true,
             backoff: Backoff()
         )
         settings.authorizes = true

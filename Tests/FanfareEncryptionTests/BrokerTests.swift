@@ -40,7 +40,7 @@ import TestBroker
 
     private func client(_ broker: TestBroker, _ backend: Backend) -> Fanfare {
         var options = ClientOptions()
-        options.channelAuthorizer = backend.authorizer
+        options.authorization.channels = backend.authorizer
         options.decrypter = SecretBoxDecrypter()
         return Fanfare(
             key: "app-key",

@@ -37,7 +37,7 @@ import Testing
         var number = 0
         for run in 0..<5 {
             let store = try SQLitePositions(path: file.path)
-            let client = broker.client { $0.positions = store }
+            let client = broker.client { $0.recovery.positions = store }
             let deliveries = client.channel("room").subscription().deliveries("e")
             client.connect()
             try await broker.waitForSubscribers(to: "room")

@@ -15,7 +15,7 @@ import Testing
     /// A client with the file as its outbox, as after a start of the app.
     private func start() throws -> Fanfare {
         let store = try SQLiteOutbox(path: file.path)
-        return broker.client { $0.outbox = store }
+        return broker.client { $0.recovery.outbox = store }
     }
 
     private func stored() async throws -> [String] {
@@ -112,7 +112,7 @@ import Testing
         let client = broker.client()
         let pending = try client.subscribe("private-a").trigger("client-n", json: "1")
         let error = await #expect(throws: FanfareError.self) { try await pending.waitUntilStored() }
-        #expect(error?.reason == "ClientOptions.outbox is nil")
+        #expect(error?.reason == "ClientOptions.recovery.outbox is nil")
     }
 
     @Test("A store that fails is reported, and its events are sent from memory")
@@ -123,7 +123,7 @@ import Testing
             func append(_ event: OutboxEvent) throws { throw Full() }
             func remove(_ key: String) throws { throw Full() }
         }
-        let client = broker.client { $0.outbox = Store() }
+        let client = broker.client { $0.recovery.outbox = Store() }
         let errors = Mutex<[FanfareError]>([])
         client.onError { error in errors.withLock { $0.append(error) } }
         let channel = client.subscribe("private-a")

@@ -36,12 +36,14 @@ final class RawClient: TransportReceiver {
             endpoint: broker.endpoint,
             target: "/app/\(broker.settings.key)?protocol=7",
             subprotocols: [],
-            trust: options.trust,
-            messageLengthMax: options.messageLengthMax,
-            timeout: options.connectTimeout
+            trust: options.network.trust,
+            messageLengthMax: options.limits.messageLengthMax,
+            timeout: options.network.connectTimeout
         )
         // Under the lock, so that the first message finds the connection.
-        state.withLock { $0.connection = options.transport.opener.open(request, receiver: self) }
+        state.withLock {
+            $0.connection = options.network.transport.opener.open(request, receiver: self)
+        }
     }
 
     func send(_ text: String) { state.withLock { $0.connection }?.send(Array(text.utf8)) }

@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test func leavesTheMachinesNetworkAlone() {
-        #expect(!ScriptedBroker().clientOptions().checksConnectionOnNetworkChange)
+        #expect(!ScriptedBroker().clientOptions().network.checksConnectionOnChange)
     }
 
     @Test func excludesTheClientThatABackendNames() async throws {
@@ -164,7 +164,7 @@ import Testing
         settings.authorization = authorization
         let broker = ScriptedBroker(settings)
         let ann = clients.add(to: broker, as: "ann") { options in
-            options.userAuthenticator = broker.userAuthenticator(
+            options.authorization.user = broker.userAuthenticator(
                 as: "ann",
                 info: #"{"age":7}"#,
                 watchlist: ["ben"]

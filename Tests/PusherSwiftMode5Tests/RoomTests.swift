@@ -11,7 +11,7 @@ struct RoomTests {
         )
         let own = broker.clientOptions()
         options.configure = { client in
-            client.transport = own.transport
+            client.network.transport = own.network.transport
             client.clock = own.clock
         }
         return options

@@ -65,9 +65,9 @@ struct VersionFourTests {
         let options = PusherClientOptions(authMethod: method, host: .host("h"), useTLS: false)
         let own = broker.clientOptions()
         options.configure = { client in
-            client.transport = own.transport
+            client.network.transport = own.network.transport
             client.clock = own.clock
-            client.authorizationRetries = own.authorizationRetries
+            client.authorization.attemptCountMax = own.authorization.attemptCountMax
         }
         return options
     }

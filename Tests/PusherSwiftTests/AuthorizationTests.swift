@@ -49,8 +49,8 @@ struct AuthorizationTests {
         let configure = options.configure
         options.configure = { client in
             configure(&client)
-            client.authorizationTimeout = .seconds(1_000_000)
-            client.connectTimeout = .seconds(1_000_000)
+            client.authorization.timeout = .seconds(1_000_000)
+            client.network.connectTimeout = .seconds(1_000_000)
         }
         let pusher = Pusher(key: "app-key", options: options)
         pusher.connection.activityTimeoutInterval = 1_000_000

@@ -17,7 +17,7 @@ extension ScriptedBroker {
         )
         let own = clientOptions()
         options.configure = { client in
-            client.transport = own.transport
+            client.network.transport = own.network.transport
             client.clock = own.clock
         }
         return options

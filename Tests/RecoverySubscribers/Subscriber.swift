@@ -15,7 +15,7 @@ final class Subscriber: Sendable {
     init(key: String, endpoint: Endpoint, channels: [String]) {
         var options = ClientOptions()
         // Many cuts in little time: an app would wait longer, so that a broker's clients do not return all at once.
-        options.backoff = Backoff(
+        options.reconnection.backoff = Backoff(
             floor: .milliseconds(50),
             window: .milliseconds(200),
             cap: .seconds(2)

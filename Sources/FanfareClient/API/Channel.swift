@@ -19,9 +19,10 @@ public struct Channel: Sendable {
     /// Subscribes now or when the client connects, and again on each later connection.
     ///
     /// A new subscription begins at `position`, else where the last one ended less than
-    /// ``ClientOptions/resubscribeGrace`` ago, else at the stored position of ``ClientOptions/positions``, else at the
-    /// present. The broker first sends the events after that position, or reports a gap. After a disconnect the client
-    /// continues from the last event it received, whatever the first position was.
+    /// ``ClientOptions/Recovery/resubscribeGrace`` ago, else at the stored position of
+    /// ``ClientOptions/Recovery/positions``, else at the present. The broker first sends the events after that
+    /// position, or reports a gap. After a disconnect the client continues from the last event it received, whatever
+    /// the first position was.
     ///
     /// While a lease is held the channel keeps its position. The callbacks then receive the events after `position`; if
     /// it is before that of the channel, ``onContinuity(perform:)`` reports a gap (``Gap/Reason/behind``).
@@ -46,7 +47,7 @@ public struct Channel: Sendable {
     /// Subscribes on the current connection with a signature the app already has.
     ///
     /// The backend must have signed the current ``Fanfare/socketID``. On the next connection the client calls
-    /// ``ClientOptions/channelAuthorizer``; without one the subscription fails.
+    /// ``ClientOptions/Authorization/channels``; without one the subscription fails.
     ///
     /// - Parameter authorization: The backend's signature.
     /// - Returns: The same channel.
@@ -64,7 +65,7 @@ public struct Channel: Sendable {
     /// Ends the subscription of ``subscribe(from:rewind:fresh:)``; the client unsubscribes unless a lease is held.
     ///
     /// A lease is a ``ChannelSubscription``. The callbacks stay for the next subscription. Within
-    /// ``ClientOptions/resubscribeGrace`` it continues where this one ends.
+    /// ``ClientOptions/Recovery/resubscribeGrace`` it continues where this one ends.
     public func unsubscribe() { client.unsubscribe(from: name) }
 
     /// Subscribes for as long as the lease is held.

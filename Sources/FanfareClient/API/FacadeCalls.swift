@@ -22,10 +22,11 @@ extension Fanfare {
     ///
     /// - Parameters:
     ///   - event: The message's event.
-    ///   - json: The data: one JSON value of at most ``ClientOptions/clientEventLengthMax`` bytes, sent unchanged.
+    ///   - json: The data: one JSON value of at most ``ClientOptions/Limits/clientEventLengthMax`` bytes, sent
+    ///     unchanged.
     /// - Returns: The reason the message was not sent; `nil` if it was sent.
     package func sendMessage(_ event: String, json: String) -> String? {
-        let (length, lengthMax) = (json.utf8.count, options.clientEventLengthMax)
+        let (length, lengthMax) = (json.utf8.count, options.limits.clientEventLengthMax)
         guard length <= lengthMax else {
             return "its data has \(length) bytes of \(lengthMax) allowed"
         }

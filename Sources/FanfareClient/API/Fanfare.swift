@@ -42,29 +42,28 @@ public final class Fanfare: Sendable {
         self.options = options
         let settings = ClientSession.Settings(
             endpoint: endpoint,
-            activityTimeout: options.activityTimeout,
-            pongTimeout: options.pongTimeout,
-            connectTimeout: options.connectTimeout,
-            reconnects: options.reconnects,
-            attemptCountMax: options.reconnectAttemptCountMax,
-            backoff: options.backoff,
+            activityTimeout: options.network.activityTimeout,
+            pongTimeout: options.network.pongTimeout,
+            connectTimeout: options.network.connectTimeout,
+            attemptCountMax: options.reconnection.attemptCountMax,
+            backoff: options.reconnection.backoff,
             signer: options.signer,
-            authorizes: options.channelAuthorizer != nil,
-            authenticates: options.userAuthenticator != nil,
+            authorizes: options.authorization.channels != nil,
+            authenticates: options.authorization.user != nil,
             decrypter: options.decrypter,
-            membersMax: options.membersMax,
-            resubscribeGrace: options.resubscribeGrace,
+            membersMax: options.limits.membersMax,
+            resubscribeGrace: options.recovery.resubscribeGrace,
             outbox: Outbox.Limits(
-                countMax: options.clientEventQueueCountMax,
-                bytesMax: options.clientEventQueueBytesMax,
-                perSecond: options.clientEventsPerSecond,
-                dataLengthMax: options.clientEventLengthMax
+                countMax: options.limits.clientEventQueueCountMax,
+                bytesMax: options.limits.clientEventQueueBytesMax,
+                perSecond: options.limits.clientEventsPerSecond,
+                dataLengthMax: options.limits.clientEventLengthMax
             )
         )
         var session = ClientSession(settings: settings)
-        outboxWriter = options.outbox.map(OutboxWriter.init)
+        outboxWriter = options.recovery.outbox.map(OutboxWriter.init)
         session.outbox.isHeld = outboxWriter != nil
-        positionWriter = options.positions.map(PositionWriter.init)
+        positionWriter = options.recovery.positions.map(PositionWriter.init)
         session.awaitsPositions = positionWriter != nil
         state = Lock(ClientState(session: session))
     }
@@ -106,9 +105,9 @@ public final class Fanfare: Sendable {
     /// Checks that the broker still answers, and reconnects at once if it does not.
     ///
     /// Without this call the client detects a lost network only by silence, by default after up to 150 seconds
-    /// (``ClientOptions/activityTimeout`` and ``ClientOptions/pongTimeout``). Call it when the app comes to the
-    /// foreground, when the network changes or when a user waits. If the client is waiting before its next attempt, the
-    /// attempt starts at once.
+    /// (``ClientOptions/Network/activityTimeout`` and ``ClientOptions/Network/pongTimeout``). Call it when the app
+    /// comes to the foreground, when the network changes or when a user waits. If the client is waiting before its next
+    /// attempt, the attempt starts at once.
     ///
     /// - Parameter limit: The time limit for the broker's answer.
     public func checkConnection(within limit: Duration = .seconds(5)) {

@@ -19,9 +19,10 @@ public struct FanfareError: Error, Sendable, Hashable {
         public static let closed = Code(rawValue: "closed")
         /// The connection could not be opened: name lookup, TCP or TLS failed.
         public static let unreachable = Code(rawValue: "unreachable")
-        /// The broker's certificate is not trusted, or the certificates of ``ClientOptions/trust`` cannot be read.
+        /// The broker's certificate is not trusted, or the certificates of ``ClientOptions/Network/trust`` cannot be
+        /// read.
         public static let untrusted = Code(rawValue: "untrusted")
-        /// The proxy of ``ClientOptions/proxy`` was not reached, or refused the connection.
+        /// The proxy of ``ClientOptions/Network/proxy`` was not reached, or refused the connection.
         public static let proxyFailed = Code(rawValue: "proxy_failed")
         /// The server refused the WebSocket handshake: it is no broker, or the broker is at another path.
         public static let upgradeRefused = Code(rawValue: "upgrade_refused")
@@ -49,9 +50,10 @@ public struct FanfareError: Error, Sendable, Hashable {
         public static let clientEventRefused = Code(rawValue: "client_event_refused")
         /// Queued client events were dropped; they will not be sent.
         public static let clientEventsDropped = Code(rawValue: "client_events_dropped")
-        /// ``ClientOptions/outbox`` cannot be read or written; its events stay in memory.
+        /// ``ClientOptions/Recovery/outbox`` cannot be read or written; its events stay in memory.
         public static let outboxFailed = Code(rawValue: "outbox_failed")
-        /// ``ClientOptions/positions`` cannot be read or written; a new run of the app may begin at older positions.
+        /// ``ClientOptions/Recovery/positions`` cannot be read or written; a new run of the app may begin at older
+        /// positions.
         public static let positionsFailed = Code(rawValue: "positions_failed")
         /// The app's state could not be loaded; see ``ChannelSubscription/deliveries(_:behind:at:)``.
         public static let stateNotLoaded = Code(rawValue: "state_not_loaded")

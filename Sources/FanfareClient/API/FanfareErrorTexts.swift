@@ -48,8 +48,8 @@ extension FanfareError {
             .untrusted,
             "\(endpoint) is not trusted: \(clause(reason))",
             advice: """
-                Check that the certificate names the host and has not expired, and that ClientOptions.trust contains it or \
-                the authority that signed it.
+                Check that the certificate names the host and has not expired, and that \
+                ClientOptions.network.trust contains it or the authority that signed it.
                 """,
             reason: reason
         )

@@ -38,15 +38,16 @@ extension ChannelSubscription {
     /// After a gap the state is loaded again. A state that is known to be older than the gap is not delivered.
     ///
     /// A lease with a position begins without a state if no event was missed since, because the app has the state of
-    /// that position. The same applies to all leases of a client with ``ClientOptions/positions``.
+    /// that position. The same applies to all leases of a client with ``ClientOptions/Recovery/positions``.
     ///
     /// If loading fails, the error is reported to ``Fanfare/onError(perform:)`` with
-    /// ``FanfareError/Code/stateNotLoaded``. The state is loaded again after a delay (``ClientOptions/backoff``).
+    /// ``FanfareError/Code/stateNotLoaded``. The state is loaded again after a delay
+    /// (``ClientOptions/Reconnection/backoff``).
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all, with those of the protocol.
     ///   - load: Loads the state. It should have a time limit: while it loads, events wait for it, with the limit and
-    ///     the consequence of ``ClientOptions/maxPendingCallbacks``. After a gap the state is loaded again.
+    ///     the consequence of ``ClientOptions/Limits/maxPendingCallbacks``. After a gap the state is loaded again.
     ///   - position: The channel position that the state is known to contain, from the backend; `nil` if unknown.
     ///     Events up to it are left out, and a state from before the subscription is loaded again.
     /// - Returns: A sequence that holds the lease. Each iterator loads its own state.

@@ -14,8 +14,8 @@
 /// refuses, the backend leaves the value out or sends `{"status":403}`. `{"status":200,"data":{"auth":…}}` is also
 /// accepted.
 ///
-/// Requests use the proxy and the trust of the connection to the broker (``ClientOptions/proxy``,
-/// ``ClientOptions/trust`` with its pins), unless ``proxy`` or ``trust`` is set.
+/// Requests use the proxy and the trust of the connection to the broker (``ClientOptions/Network/proxy``,
+/// ``ClientOptions/Network/trust`` with its pins), unless ``proxy`` or ``trust`` is set.
 public struct AuthorizationEndpoint: Sendable {
     /// The encoding of the request's fields.
     public enum Encoding: Sendable, Hashable {
@@ -42,9 +42,9 @@ public struct AuthorizationEndpoint: Sendable {
     /// Set it above one only if the endpoint supports it. Channels requested at the same time, such as all channels
     /// after a reconnection, then share a request.
     public var channelsPerRequestMax = 1
-    /// The certificates to trust for `https`; `nil` for ``ClientOptions/trust``.
+    /// The certificates to trust for `https`; `nil` for ``ClientOptions/Network/trust``.
     public var trust: ClientOptions.Trust?
-    /// The proxy; `nil` for ``ClientOptions/proxy``.
+    /// The proxy; `nil` for ``ClientOptions/Network/proxy``.
     public var proxy: ClientOptions.Proxy?
 
     /// Creates an endpoint.

@@ -37,7 +37,7 @@ extension AuthorizationFailure: CustomStringConvertible {
     public var description: String {
         switch self {
         case .notConfigured:
-            "no authorizer is set. Set ClientOptions.channelAuthorizer (for sign-in: userAuthenticator)"
+            "no authorizer is set. Set ClientOptions.authorization.channels (for sign-in: authorization.user)"
         case .invalidEndpoint(let url):
             "\(url) is not an endpoint's URL: expected http://host/path or https://host/path"
         case .refused(let status, let body):
@@ -48,7 +48,7 @@ extension AuthorizationFailure: CustomStringConvertible {
         case .unreachable(let reason):
             "the backend cannot be reached: \(reason). Is it running, and is the endpoint's URL right?"
         case .outdated:
-            "the signature was for an earlier connection. Pass a new one, or set ClientOptions.channelAuthorizer"
+            "the signature was for an earlier connection. Pass a new one, or set ClientOptions.authorization.channels"
         case .failed(let reason): "the app's authorisation closure failed: \(reason)"
         }
     }

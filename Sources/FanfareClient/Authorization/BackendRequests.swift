@@ -95,7 +95,7 @@ struct BackendRequests: Sendable {
 extension Fanfare {
     /// Starts as many queued requests as the limit allows.
     func startRequests(_ state: inout ClientState) {
-        let channelsPerRequestMax = options.channelAuthorizer?.channelsPerRequestMax ?? 1
+        let channelsPerRequestMax = options.authorization.channels?.channelsPerRequestMax ?? 1
         while let request = state.requests.next(channelsPerRequestMax: channelsPerRequestMax) {
             let task = Task {
                 request.isForUser ? await authenticate(request) : await authorize(request)
@@ -106,8 +106,9 @@ extension Fanfare {
 
     private var retrying: RetryingRequest {
         RetryingRequest(
-            retries: options.authorizationRetries,
-            timeout: options.authorizationTimeout,
+            attemptCountMax: options.authorization.attemptCountMax,
+            backoff: options.authorization.backoff,
+            timeout: options.authorization.timeout,
             clock: options.clock
         )
     }
@@ -115,22 +116,23 @@ extension Fanfare {
     /// One attempt to get a new key, without retries: events wait for it, and the failed event may have a foreign key.
     private var keyRequest: RetryingRequest {
         RetryingRequest(
-            retries: AuthorizationRetries(attemptCountMax: 1),
-            timeout: min(options.authorizationTimeout, .seconds(3)),
+            attemptCountMax: 1,
+            backoff: options.authorization.backoff,
+            timeout: min(options.authorization.timeout, .seconds(3)),
             clock: options.clock
         )
     }
 
     private var backendSettings: BackendSettings {
         BackendSettings(
-            timeout: options.authorizationTimeout,
-            trust: options.trust,
-            proxy: options.proxy
+            timeout: options.authorization.timeout,
+            trust: options.network.trust,
+            proxy: options.network.proxy
         )
     }
 
     private func authorize(_ request: BackendRequests.Request) async {
-        guard let authorizer = options.channelAuthorizer else { return }
+        guard let authorizer = options.authorization.channels else { return }
         let (content, settings) = (request.content, backendSettings)
         let attempts = request.isForKey ? keyRequest : retrying
         let outcome = await attempts.run { try await authorizer.respond(content, settings) }
@@ -148,7 +150,7 @@ extension Fanfare {
     }
 
     private func authenticate(_ request: BackendRequests.Request) async {
-        guard let authenticator = options.userAuthenticator else { return }
+        guard let authenticator = options.authorization.user else { return }
         let (content, settings) = (request.content, backendSettings)
         let outcome = await retrying.run { try await authenticator.respond(content, settings) }
         finish(request) { session in

@@ -3,19 +3,19 @@
 /// An endpoint of the app's backend is the usual way:
 ///
 /// ```swift
-/// options.channelAuthorizer = .endpoint("https://example.com/pusher/auth")
+/// options.authorization.channels = .endpoint("https://example.com/pusher/auth")
 /// ```
 ///
 /// A closure can replace it:
 ///
 /// ```swift
-/// options.channelAuthorizer = ChannelAuthorizer { request, channel in
+/// options.authorization.channels = ChannelAuthorizer { request, channel in
 ///     try await backend.sign(socketID: request.socketID, channel: channel)
 /// }
 /// ```
 ///
 /// If the closure throws an ``AuthorizationFailure`` that is not temporary, the subscription fails. After any other
-/// error the client retries as configured by ``ClientOptions/authorizationRetries``.
+/// error the client retries as configured by ``ClientOptions/Authorization/attemptCountMax``.
 public struct ChannelAuthorizer: Sendable {
     /// The most channels in one request.
     let channelsPerRequestMax: Int

@@ -1,7 +1,9 @@
 /// Runs a request to a backend with a timeout and retries.
 struct RetryingRequest: Sendable {
-    /// The number of attempts, and the delay between them.
-    var retries: AuthorizationRetries
+    /// The most attempts, including the first.
+    var attemptCountMax: Int
+    /// The delay before the next attempt.
+    var backoff: Backoff
     /// The time limit of one attempt.
     var timeout: Duration
     var clock: ClientClock
@@ -16,9 +18,9 @@ struct RetryingRequest: Sendable {
         while true {
             guard let outcome = await attempt(request), !Task.isCancelled else { return nil }
             guard case .failure(let failure) = outcome, failure.isTemporary,
-                failures + 1 < retries.attemptCountMax
+                failures + 1 < attemptCountMax
             else { return outcome }
-            let delay = retries.backoff.delay(failures: failures, using: &generator)
+            let delay = backoff.delay(failures: failures, using: &generator)
             failures += 1
             guard (try? await clock.sleep(clock.now() + delay)) != nil else { return nil }
         }
@@ -56,27 +58,5 @@ struct RetryingRequest: Sendable {
         } catch {
             return .failure(.failed("\(error)"))
         }
-    }
-}
-
-/// The retries of requests to a backend after temporary failures.
-public struct AuthorizationRetries: Sendable, Hashable {
-    /// The most attempts of one request, including the first.
-    public var attemptCountMax: Int
-    /// The delay before the next attempt: random, from a window that doubles.
-    public var backoff: Backoff
-
-    /// Creates retries; by default four attempts, with delays of up to one, two and four seconds.
-    ///
-    /// - Parameters:
-    ///   - attemptCountMax: The most attempts of one request, at least one.
-    ///   - backoff: The delay before the next attempt.
-    public init(
-        attemptCountMax: Int = 4,
-        backoff: Backoff = Backoff(floor: .zero, window: .seconds(1), cap: .seconds(10))
-    ) {
-        precondition(attemptCountMax > 0, "at least one attempt is needed")
-        self.attemptCountMax = attemptCountMax
-        self.backoff = backoff
     }
 }

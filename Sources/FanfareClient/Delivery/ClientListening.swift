@@ -63,8 +63,8 @@ extension Fanfare {
     ) -> EventBuffer<Delivery<ChannelEvent>> {
         let buffer = EventBuffer<Delivery<ChannelEvent>>(
             policy: .reportsLoad(
-                limit: options.maxPendingCallbacks,
-                byteLimit: options.pendingCallbackBytesMax,
+                limit: options.limits.maxPendingCallbacks,
+                byteLimit: options.limits.pendingCallbackBytesMax,
                 overflow: .gap(Gap(.overflow))
             ),
             drained: { [weak self] reader, load in self?.drained(reader, load) }

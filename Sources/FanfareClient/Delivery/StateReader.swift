@@ -30,7 +30,8 @@ final class StateReader<State: Sendable, Value: Sendable> {
         self.load = load
         self.position = position
         self.decode = decode
-        hasState = lease.start.position != nil || lease.channel.client.options.positions != nil
+        hasState =
+            lease.start.position != nil || lease.channel.client.options.recovery.positions != nil
     }
 
     /// Waits for the next delivery; `nil` at the end and when the task is cancelled.
@@ -90,7 +91,10 @@ final class StateReader<State: Sendable, Value: Sendable> {
             }
             guard !Task.isCancelled, !buffer.hasEnded else { break }
             client.report(.stateNotLoaded(channel: lease.channel.name, reason: fault))
-            let delay = client.options.backoff.delay(failures: failures, using: &random)
+            let delay = client.options.reconnection.backoff.delay(
+                failures: failures,
+                using: &random
+            )
             failures += 1
             let clock = client.options.clock
             try? await clock.sleep(clock.now() + delay)
@@ -126,8 +130,8 @@ extension Fanfare {
     ) -> EventBuffer<FollowedEvent> {
         let buffer = EventBuffer<FollowedEvent>(
             policy: .reportsLoad(
-                limit: options.maxPendingCallbacks,
-                byteLimit: options.pendingCallbackBytesMax,
+                limit: options.limits.maxPendingCallbacks,
+                byteLimit: options.limits.pendingCallbackBytesMax,
                 overflow: .confirmed(.gap(Gap(.overflow)), at: nil, nil)
             ),
             drained: { [weak self] reader, load in self?.drained(reader, load) }

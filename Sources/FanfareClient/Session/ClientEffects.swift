@@ -165,14 +165,14 @@ extension Fanfare {
             endpoint: endpoint,
             target: url.target(pathPrefix: endpoint.pathPrefix),
             subprotocols: [],
-            trust: options.trust,
-            proxy: options.proxy,
-            messageLengthMax: options.messageLengthMax,
-            timeout: options.connectTimeout
+            trust: options.network.trust,
+            proxy: options.network.proxy,
+            messageLengthMax: options.limits.messageLengthMax,
+            timeout: options.network.connectTimeout
         )
         let pending = state.queues.pending
         let receiver = ConnectionReceiver(self, number: state.connectionNumber, pending)
-        state.connection = options.transport.opener.open(request, receiver: receiver)
+        state.connection = options.network.transport.opener.open(request, receiver: receiver)
     }
 
     func report(_ change: StatusChange, _ state: inout ClientState) {
@@ -209,8 +209,8 @@ extension Fanfare {
 
     /// Checks the connection after each change of the network, until ``ignoreNetwork(_:)``.
     func followNetwork(_ state: inout ClientState) {
-        guard options.checksConnectionOnNetworkChange, state.network == nil else { return }
-        state.network = options.networkMonitor.observe { [weak self] in
+        guard options.network.checksConnectionOnChange, state.network == nil else { return }
+        state.network = options.network.monitor.observe { [weak self] in
             self?.checkConnection()
         }
     }
@@ -271,7 +271,8 @@ extension Fanfare {
     }
 
     private func isTooMuch(_ load: Load) -> Bool {
-        load.count > options.maxPendingCallbacks || load.bytes > options.pendingCallbackBytesMax
+        load.count > options.limits.maxPendingCallbacks
+            || load.bytes > options.limits.pendingCallbackBytesMax
     }
 
     private func pauseReading(for reader: any EventReader, _ load: Load, _ state: inout ClientState)
@@ -300,8 +301,8 @@ extension Fanfare {
 
     /// Resumes what has waited for a reader, once it is below half of the limits.
     func drained(_ reader: ObjectIdentifier, _ load: Load) {
-        guard load.count <= options.maxPendingCallbacks / 2,
-            load.bytes <= options.pendingCallbackBytesMax / 2
+        guard load.count <= options.limits.maxPendingCallbacks / 2,
+            load.bytes <= options.limits.pendingCallbackBytesMax / 2
         else { return }
         let channel = state.withLock { state in
             if state.overloaded.remove(reader) != nil, state.overloaded.isEmpty {

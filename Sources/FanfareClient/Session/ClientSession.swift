@@ -18,8 +18,7 @@ struct ClientSession {
         var activityTimeout: Duration
         var pongTimeout: Duration
         var connectTimeout: Duration
-        var reconnects: Bool
-        /// The most consecutive attempts; `nil` for no limit.
+        /// The most consecutive attempts to reconnect; `nil` for no limit.
         var attemptCountMax: Int?
         var backoff: Backoff
         var signer: LocalSigner?
@@ -48,7 +47,7 @@ struct ClientSession {
     var phase = Phase.disconnected
     var subscriptions = Subscriptions()
     var liveness = Liveness()
-    var reconnection = Reconnection()
+    var reconnection = ReconnectionPolicy()
     /// A fatal error that was the last message: the reason for a close without a reason.
     var pendingError: (code: PusherCode, message: String)?
     var status = ConnectionStatus.disconnected
@@ -231,7 +230,7 @@ struct ClientSession {
         let step = reconnection.step(
             after: loss,
             age: age,
-            attemptCountMax: settings.reconnects ? settings.attemptCountMax ?? .max : 0,
+            attemptCountMax: settings.attemptCountMax ?? .max,
             settings.backoff,
             using: &generator
         )

@@ -130,7 +130,7 @@ struct Outbox {
         else { return nil }
         let limits = "\(limits.countMax) events or \(limits.bytesMax) bytes"
         return
-            "the queue is full (\(limits)). Send less often, or raise ClientOptions.clientEventQueue…Max"
+            "the queue is full (\(limits)). Send less often, or raise ClientOptions.limits.clientEventQueue…Max"
     }
 
     /// Adds the events of an earlier run of the app before all others, and allows sending.

@@ -122,8 +122,8 @@ final class OutboxWriter: Sendable {
 extension Fanfare {
     /// The client events without an outcome, in sending order.
     ///
-    /// After ``connect()`` has read ``ClientOptions/outbox``, they include the events that it kept from an earlier run
-    /// of the app.
+    /// After ``connect()`` has read ``ClientOptions/Recovery/outbox``, they include the events that it kept from an
+    /// earlier run of the app.
     public var pendingEvents: [PendingEvent] {
         state.withLock { state in
             state.session.outbox.keys.compactMap { state.pendingEvents[$0] }
@@ -133,7 +133,7 @@ extension Fanfare {
     /// Reads the stored events once, and inserts them before all others.
     func loadOutbox() {
         outboxWriter?.start(
-            countMax: options.clientEventQueueCountMax,
+            countMax: options.limits.clientEventQueueCountMax,
             loaded: { [weak self] in self?.restore($0) },
             failed: { [weak self] in self?.report(.outboxFailed(reason: "\($0)")) }
         )

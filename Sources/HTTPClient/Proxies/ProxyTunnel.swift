@@ -148,10 +148,11 @@
                     "requires \(schemes.prefix(80)) authentication; only Basic is supported, enable that"
             }
             guard let user = proxy.user else {
-                return "requires authentication; set a user and a password in ClientOptions.proxy"
+                return
+                    "requires authentication; set a user and a password in ClientOptions.network.proxy"
             }
             return
-                "does not accept the password of \(user); check both in ClientOptions.proxy"
+                "does not accept the password of \(user); check both in ClientOptions.network.proxy"
         }
     }
 #endif

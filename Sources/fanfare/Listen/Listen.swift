@@ -95,7 +95,7 @@ struct Listen: AsyncParsableCommand {
             if let error {
                 // The client's advice names the option of its API.
                 throw CommandError(
-                    "\(error)".replacing("ClientOptions.trust", with: "the file of --trust")
+                    "\(error)".replacing("ClientOptions.network.trust", with: "the file of --trust")
                 )
             }
             return
@@ -114,7 +114,7 @@ struct Listen: AsyncParsableCommand {
 
     private var clientOptions: ClientOptions {
         var options = ClientOptions()
-        options.trust =
+        options.network.trust =
             broker.insecure ? .insecure : broker.trust.map { .file($0) } ?? .system
         options.signer = user.signer(key: app.key)
         return options

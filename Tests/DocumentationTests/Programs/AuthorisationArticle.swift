@@ -7,7 +7,7 @@ func authorisationArticle() async throws {
 
     let login = Login()
     var options = ClientOptions()
-    options.channelAuthorizer = .endpoint(
+    options.authorization.channels = .endpoint(
         AuthorizationEndpoint("https://example.com/pusher/auth") { _ in
             ["Authorization": "Bearer \(await login.token())"]
         }

@@ -7,7 +7,7 @@ func authorisationByClosure() {
 
     let session = Session()
     var options = ClientOptions()
-    options.channelAuthorizer = ChannelAuthorizer { request, channel in
+    options.authorization.channels = ChannelAuthorizer { request, channel in
         ChannelAuthorization(auth: try await session.sign(request.socketID, channel))
     }
     let client = Fanfare(

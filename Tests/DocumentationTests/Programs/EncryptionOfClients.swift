@@ -3,7 +3,7 @@ import FanfareEncryption
 
 func encryptionOfClients() {
     var options = ClientOptions()
-    options.channelAuthorizer = .endpoint("https://example.com/pusher/auth")
+    options.authorization.channels = .endpoint("https://example.com/pusher/auth")
     options.decrypter = SecretBoxDecrypter()
     let client = Fanfare(
         key: "app-key",

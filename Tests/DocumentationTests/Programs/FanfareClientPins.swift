@@ -2,7 +2,7 @@ import FanfareClient
 
 func fanfareClientPins() throws {
     var options = ClientOptions()
-    options.trust = .system.pinned(to: [
+    options.network.trust = .system.pinned(to: [
         try KeyPin("sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="),
         try KeyPin("sha256/uU0nuZNNPgilLlLX2n2r+sSE7+N6U4DukIj3rOLvzek="),
     ])

@@ -2,7 +2,7 @@ import FanfareClient
 
 func fanfareClientProxy() {
     var options = ClientOptions()
-    options.proxy = .http(
+    options.network.proxy = .http(
         HTTPProxy(host: "proxy.example.com", port: 3128, user: "anna", password: "…")
     )
     let client = Fanfare(

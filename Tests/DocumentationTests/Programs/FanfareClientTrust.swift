@@ -2,7 +2,7 @@ import FanfareClient
 
 func fanfareClientTrust() {
     var options = ClientOptions()
-    options.trust = .file("/etc/company/authority.pem")
+    options.network.trust = .file("/etc/company/authority.pem")
     let client = Fanfare(
         key: "app-key",
         endpoint: .secure(host: "realtime.example.com"),

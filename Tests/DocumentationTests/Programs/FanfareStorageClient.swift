@@ -3,8 +3,8 @@ import FanfareStorage
 
 func fanfareStorageClient() async throws {
     var options = ClientOptions()
-    options.channelAuthorizer = .endpoint("https://example.com/pusher/auth")
-    options.outbox = try SQLiteOutbox(path: "client-events.sqlite")
+    options.authorization.channels = .endpoint("https://example.com/pusher/auth")
+    options.recovery.outbox = try SQLiteOutbox(path: "client-events.sqlite")
     let client = Fanfare(
         key: "app-key",
         endpoint: .secure(host: "push.example.com"),

@@ -6,7 +6,7 @@ func presenceArticle() async throws {
     }
 
     var options = ClientOptions()
-    options.channelAuthorizer = .endpoint("https://example.com/pusher/auth")
+    options.authorization.channels = .endpoint("https://example.com/pusher/auth")
     let client = Fanfare(
         key: "app-key",
         endpoint: .secure(host: "push.example.com"),

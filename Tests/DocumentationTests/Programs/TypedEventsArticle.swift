@@ -18,7 +18,7 @@ extension EventName<Bool> {
 
 func typedEventsArticle() async throws {
     var options = ClientOptions()
-    options.channelAuthorizer = .endpoint("https://example.com/pusher/auth")
+    options.authorization.channels = .endpoint("https://example.com/pusher/auth")
     let client = Fanfare(
         key: "app-key",
         endpoint: .secure(host: "push.example.com"),

@@ -2,7 +2,7 @@ import FanfareClient
 
 func usersArticle() async throws {
     var options = ClientOptions()
-    options.userAuthenticator = .endpoint("https://example.com/pusher/user-auth")
+    options.authorization.user = .endpoint("https://example.com/pusher/user-auth")
     let client = Fanfare(
         key: "app-key",
         endpoint: .secure(host: "push.example.com"),

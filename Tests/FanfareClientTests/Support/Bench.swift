@@ -19,7 +19,7 @@ struct Bench {
 
     init(_ change: (inout ClientOptions) -> Void = { _ in }) {
         var options = ClientOptions()
-        options.transport = ClientTransport(transport)
+        options.network.transport = ClientTransport(transport)
         options.clock = ClientClock(clock)
         change(&options)
         client = Fanfare(

@@ -12,7 +12,7 @@ struct SessionDriver {
 
     init(
         activityTimeout: Duration = .seconds(120),
-        reconnects: Bool = true,
+        attemptCountMax: Int? = nil,
         backoff: Backoff = Backoff(),
         signer: LocalSigner? = nil,
         seed: UInt64 = 1,
@@ -23,7 +23,7 @@ struct SessionDriver {
             activityTimeout: activityTimeout,
             pongTimeout: .seconds(30),
             connectTimeout: .seconds(15),
-            reconnects: reconnects,
+            attemptCountMax: attemptCountMax,
             backoff: backoff,
             signer: signer
         )

@@ -77,7 +77,7 @@ import Testing
             closure(NSURLErrorDomain, NSURLErrorCannotConnectToHost, underlying: cause),
         ] {
             #expect(kind(closure) == "proxy")
-            #expect("\(closure)".contains("ClientOptions.proxy"))
+            #expect("\(closure)".contains("ClientOptions.network.proxy"))
         }
     }
 

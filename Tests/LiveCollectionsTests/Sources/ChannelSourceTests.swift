@@ -12,7 +12,7 @@ import Testing
 
     private func client(_ broker: TestBroker) -> Fanfare {
         var options = ClientOptions()
-        options.backoff = Backoff(floor: .zero, window: .zero, cap: .zero)
+        options.reconnection.backoff = Backoff(floor: .zero, window: .zero, cap: .zero)
         let endpoint = Endpoint.plain(host: "127.0.0.1", port: UInt16(broker.port))
         return Fanfare(key: "app-key", endpoint: endpoint, options: options)
     }

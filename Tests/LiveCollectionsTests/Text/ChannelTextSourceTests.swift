@@ -185,7 +185,7 @@ struct ChannelTextSourceTests {
     @Test("A subscription that is refused at once is reported")
     func reportsImmediateRefusal() async throws {
         let broker = ScriptedBroker()
-        let client = broker.client { $0.channelAuthorizer = nil }
+        let client = broker.client { $0.authorization.channels = nil }
         client.connect()
         try await client.waitUntilConnected()
         // Private, and the client has no authorizer.

@@ -6,8 +6,8 @@ extension Channel {
     /// read.
     ///
     /// `nil` before the first confirmation, while the channel is unsubscribed, and if the broker numbers no events.
-    /// Pass it to a later ``subscribe(from:rewind:fresh:)`` to continue there; with ``ClientOptions/positions`` the
-    /// client does so itself.
+    /// Pass it to a later ``subscribe(from:rewind:fresh:)`` to continue there; with
+    /// ``ClientOptions/Recovery/positions`` the client does so itself.
     public var position: ChannelPosition? { client.position(of: name) }
 
     /// Calls `perform` at each confirmation of the subscription, before the events that follow.
@@ -42,7 +42,7 @@ extension Fanfare {
     fileprivate func continuityBuffer(of channel: String) -> EventBuffer<Continuity> {
         let buffer = EventBuffer<Continuity>(
             policy: .reportsLoad(
-                limit: options.maxPendingCallbacks,
+                limit: options.limits.maxPendingCallbacks,
                 byteLimit: .max,
                 overflow: .gap(Gap(.overflow))
             ),

@@ -55,7 +55,7 @@ public final class PendingEvent: Sendable {
         return delivery
     }
 
-    /// Waits until ``ClientOptions/outbox`` has stored the event, so that it survives a restart of the app.
+    /// Waits until ``ClientOptions/Recovery/outbox`` has stored the event, so that it survives a restart of the app.
     ///
     /// An event that gets its outcome first need not be stored: this returns then.
     ///

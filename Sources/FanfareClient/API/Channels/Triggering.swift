@@ -12,7 +12,7 @@ extension Channel {
     /// Sends an event to the other subscribers of a private or presence channel.
     ///
     /// The event is queued until the channel is subscribed, and while the rate limit is exceeded
-    /// (``ClientOptions/clientEventsPerSecond``). Errors from the broker go to ``Fanfare/onError(perform:)``.
+    /// (``ClientOptions/Limits/clientEventsPerSecond``). Errors from the broker go to ``Fanfare/onError(perform:)``.
     ///
     /// After a reconnection the client sends events without a receipt again, in order and with the same keys, so that
     /// the broker publishes each once. Brokers other than Fanfare send no receipts: with them a disconnect may lose an
@@ -125,7 +125,7 @@ extension Fanfare {
     private func store(_ pending: PendingEvent, _ json: [UInt8]) {
         guard let outboxWriter else {
             return pending.settleStored(
-                .failure(.outboxFailed(reason: "ClientOptions.outbox is nil"))
+                .failure(.outboxFailed(reason: "ClientOptions.recovery.outbox is nil"))
             )
         }
         let event = OutboxEvent(

@@ -6,7 +6,7 @@ extension Fanfare {
 
     /// Signs the user in now or when the client connects, and again on each later connection.
     ///
-    /// ``ClientOptions/userAuthenticator`` authenticates the user. The client then receives the events sent to the
+    /// ``ClientOptions/Authorization/user`` authenticates the user. The client then receives the events sent to the
     /// user. It joins presence channels as this user if the authorisation has no `channel_data`.
     public func signIn() { act { $0.startSigningIn() } }
 

@@ -5,7 +5,7 @@ extension ClientOptions {
     ///
     /// ```swift
     /// var options = ClientOptions()
-    /// options.proxy = .http(HTTPProxy(host: "proxy.example.com", port: 3128))
+    /// options.network.proxy = .http(HTTPProxy(host: "proxy.example.com", port: 3128))
     /// ```
     public enum Proxy: Sendable, Hashable {
         /// The system's proxy settings on Apple platforms; no proxy elsewhere.

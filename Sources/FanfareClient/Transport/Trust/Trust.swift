@@ -5,7 +5,7 @@ extension ClientOptions {
     ///
     /// ```swift
     /// var options = ClientOptions()
-    /// options.trust = .file("/etc/company/authority.pem")
+    /// options.network.trust = .file("/etc/company/authority.pem")
     /// ```
     public struct Trust: Sendable, Hashable {
         /// The trust for the HTTPClient module.

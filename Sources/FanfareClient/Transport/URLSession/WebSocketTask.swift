@@ -84,8 +84,8 @@
             case unsupported:
                 return .unreachable(
                     reason: """
-                        URLSession has no WebSocket on this platform (\(reason)); keep the default of ClientOptions.transport, \
-                        the socket transport
+                        URLSession has no WebSocket on this platform (\(reason)); keep the default of \
+                        ClientOptions.network.transport, the socket transport
                         """
                 )
             case -1022:
@@ -100,11 +100,14 @@
 
         /// Returns the error for a message above the limit.
         static func tooLong(limit: Int) -> String {
-            "a message is longer than \(limit) bytes, the limit of ClientOptions.messageLengthMax"
+            "a message is longer than \(limit) bytes, the limit of ClientOptions.limits.messageLengthMax"
         }
 
         private static let proxyAdvice =
-            "Check its host, port, user and password in ClientOptions.proxy, and that it allows CONNECT to the broker"
+            """
+            Check its host, port, user and password in ClientOptions.network.proxy, and that it allows CONNECT to \
+            the broker
+            """
 
         private static func proxyName(_ request: TransportRequest) -> String {
             if case .http(let proxy) = request.proxy {

@@ -48,7 +48,7 @@ struct ConnectionLoss {
 }
 
 /// Decides whether and when a client reconnects.
-struct Reconnection {
+struct ReconnectionPolicy {
     enum Step {
         case never
         case immediately
@@ -70,7 +70,7 @@ struct Reconnection {
     var attempt: Int { failures + 1 }
 
     /// Starts to count again.
-    mutating func reset() { self = Reconnection() }
+    mutating func reset() { self = ReconnectionPolicy() }
 
     /// Returns the step after a loss of a connection that was established `age` ago, or never.
     ///
