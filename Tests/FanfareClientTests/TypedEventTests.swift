@@ -83,6 +83,40 @@ struct TypedEventTests {
         for client in [ann, ben] { client.disconnect() }
     }
 
+    @Test("Plain events have no gaps, and data that cannot be decoded is reported")
+    func readPlainEvents() async throws {
+        let broker = ScriptedBroker()
+        let client = broker.client()
+        var faults: [FanfareError] = []
+        client.onError { faults.append($0) }
+        let subscription = client.channel("news").subscription()
+        var all = subscription.events().makeAsyncIterator()
+        var texts = subscription.events("headline").makeAsyncIterator()
+        var headlines = subscription.events(of: .headline).makeAsyncIterator()
+        client.connect()
+        try await broker.waitForSubscribers(to: "news")
+        #expect(try await all.next()?.name == "pusher:subscription_succeeded")
+        for text in [#""One""#, "1"] {
+            try broker.trigger("headline", on: ["news"], text: text)
+        }
+        broker.restart()
+        try await broker.advance(by: .seconds(3))
+        try await broker.waitForSubscribers(to: "news")
+        try broker.trigger("headline", on: ["news"], text: #""Two""#)
+        #expect(try await headlines.next() == "One")
+        #expect(try await headlines.next() == "Two")
+        try await broker.settle()
+        let undecodable = faults.filter { $0.code == .undecodable }
+        #expect(undecodable.map { $0.event?.data } == ["1"], "\(faults)")
+        for text in [#""One""#, "1", #""Two""#] {
+            #expect(try await texts.next()?.data == text)
+        }
+        // The iterators hold the lease, and end with it.
+        subscription.cancel()
+        #expect(try await headlines.next() == nil)
+        client.disconnect()
+    }
+
     @Test("Callbacks run on the actor that they are isolated to")
     func callBackOnTheirActors() async throws {
         let broker = ScriptedBroker()

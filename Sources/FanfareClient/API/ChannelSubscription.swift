@@ -62,17 +62,15 @@ public final class ChannelSubscription: Sendable {
         if !isHeld.load() { buffer.finish() }
     }
 
-    /// Returns the channel's events from now on.
+    /// Returns the channel's events from now on, and the gaps between them.
     ///
     /// - Parameter event: The event's name; `nil` for all, with those of the protocol.
     /// - Returns: A sequence that holds the lease.
     public func deliveries(_ event: String? = nil) -> Deliveries<ChannelEvent> {
-        Deliveries(Topic(channel: channel.name, event: event), of: channel.client, lease: self) {
-            $0
-        }
+        channel.client.deliveries(of: topic(event), holding: self) { $0 }
     }
 
-    /// Returns the decoded data of the channel's events of one name, from now on.
+    /// Returns the decoded data of the channel's events of one name, from now on, and the gaps between them.
     ///
     /// - Parameters:
     ///   - event: The event's name and type.
@@ -82,10 +80,46 @@ public final class ChannelSubscription: Sendable {
         of event: EventName<Payload>,
         decoder: JSONDecoder? = nil
     ) -> Deliveries<Payload> {
-        let decoder = decoder ?? channel.client.options.decoder
-        let topic = Topic(channel: channel.name, event: event.text)
-        return Deliveries(topic, of: channel.client, lease: self) { event throws(FanfareError) in
-            try event.decode(with: decoder)
-        }
+        let client = channel.client
+        let decode = client.decode(Payload.self, with: decoder)
+        return client.deliveries(of: topic(event.text), holding: self, decode: decode)
     }
+
+    /// Returns the channel's events from now on, for an app that needs no notice of gaps.
+    ///
+    /// ```swift
+    /// for try await event in client.channel("news").subscription().events("headline") {
+    ///     print(event.data ?? "")
+    /// }
+    /// ```
+    ///
+    /// The events are those of ``deliveries(_:)``: each once and in order, with the missed ones after a reconnection.
+    /// If some are lost, the sequence continues without notice. An app that shows a state must know of it: use
+    /// ``deliveries(_:)``, or ``deliveries(_:behind:at:)``.
+    ///
+    /// - Parameter event: The event's name; `nil` for all, with those of the protocol.
+    /// - Returns: A sequence that holds the lease.
+    public func events(_ event: String? = nil) -> Updates<ChannelEvent, FanfareError> {
+        channel.client.events(of: topic(event), holding: self) { $0 }
+    }
+
+    /// Returns the decoded data of the channel's events of one name, from now on, for an app that needs no notice of
+    /// gaps.
+    ///
+    /// Data that cannot be decoded as `Payload` is reported to ``Fanfare/onError(perform:)``. See ``events(_:)``.
+    ///
+    /// - Parameters:
+    ///   - event: The event's name and type.
+    ///   - decoder: The decoder; `nil` for ``ClientOptions/decoder``.
+    /// - Returns: A sequence that holds the lease.
+    public func events<Payload>(
+        of event: EventName<Payload>,
+        decoder: JSONDecoder? = nil
+    ) -> Updates<Payload, FanfareError> {
+        let client = channel.client
+        let decode = client.decode(Payload.self, with: decoder)
+        return client.events(of: topic(event.text), holding: self, decode: decode)
+    }
+
+    private func topic(_ event: String?) -> Topic { Topic(channel: channel.name, event: event) }
 }

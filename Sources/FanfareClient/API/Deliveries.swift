@@ -1,4 +1,8 @@
-import Primitives
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// The events of a channel as an asynchronous sequence, which also reports gaps.
 ///
@@ -9,69 +13,58 @@ import Primitives
 /// The sequence continues after a disconnect: after the next subscription it delivers ``Delivery/recovered(count:)`` or
 /// ``Delivery/gap(_:)``. ``Fanfare/disconnect()`` suspends it until the next ``Fanfare/connect()``. It ends when the
 /// channel is unsubscribed, and throws when the subscription is refused or the client fails.
-public struct Deliveries<Value: Sendable>: AsyncSequence, Sendable {
-    /// Iterates over the deliveries.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        let buffer: EventBuffer<Delivery<ChannelEvent>>
-        let decode: @Sendable (ChannelEvent) throws(FanfareError) -> Value
-        /// Retained so that the channel stays subscribed while the sequence is read.
-        let lease: ChannelSubscription?
+public typealias Deliveries<Value: Sendable> = Updates<Delivery<Value>, FanfareError>
 
-        /// Waits for the next delivery.
-        public nonisolated(nonsending) mutating func next() async throws(FanfareError) -> Delivery<
-            Value
-        >? {
-            try await next(isolation: #isolation)
-        }
-
-        /// Waits for the next delivery, on the caller's actor.
-        public mutating func next(
-            isolation actor: isolated (any Actor)?
-        ) async throws(FanfareError) -> Delivery<Value>? {
-            try await buffer.next(isolation: actor)?.decoded(by: decode)
-        }
-    }
-
-    private let source: BufferSource<Delivery<ChannelEvent>>
-    private let lease: ChannelSubscription?
-    private let decode: @Sendable (ChannelEvent) throws(FanfareError) -> Value
-
-    init(
-        _ topic: Topic,
-        of client: Fanfare,
-        lease: ChannelSubscription?,
+extension Fanfare {
+    /// Returns the deliveries of a topic; the sequence and its iterators hold the lease.
+    func deliveries<Value>(
+        of topic: Topic,
+        holding lease: ChannelSubscription?,
         decode: @escaping @Sendable (ChannelEvent) throws(FanfareError) -> Value
-    ) {
-        source = BufferSource { [weak client] in
-            let buffer = client?.buffer(topic, from: lease?.start)
+    ) -> Deliveries<Value> {
+        let source = BufferSource { [weak self] in
+            let buffer = self?.buffer(topic, from: lease?.start)
             if let buffer { lease?.add(buffer) }
             return buffer
         }
-        self.lease = lease
-        self.decode = decode
+        return Updates {
+            let buffer = source.takeBuffer()
+            return { actor async throws(FanfareError) in
+                // The channel stays subscribed while the sequence is read.
+                defer { withExtendedLifetime(lease) {} }
+                return try await buffer.next(isolation: actor)?.decoded(by: decode)
+            }
+        }
     }
 
-    /// Returns an iterator.
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(buffer: source.takeBuffer(), decode: decode, lease: lease)
+    /// Returns the events of a topic alone; data that cannot be decoded is reported as an error.
+    func events<Value>(
+        of topic: Topic,
+        holding lease: ChannelSubscription?,
+        decode: @escaping @Sendable (ChannelEvent) throws(FanfareError) -> Value
+    ) -> Updates<Value, FanfareError> {
+        let deliveries = deliveries(of: topic, holding: lease, decode: decode)
+        return Updates { [weak self] in
+            let next = deliveries.start()
+            return { actor async throws(FanfareError) in
+                while let delivery = try await next(actor) {
+                    switch delivery {
+                    case .event(let value, _): return value
+                    case .undecodable(_, let error): self?.report(error)
+                    case .recovered, .gap: break
+                    }
+                }
+                return nil
+            }
+        }
     }
-}
 
-/// Creates the buffers of a sequence's iterators; the first buffer is filled from the creation of the sequence on.
-final class BufferSource<Element: Sendable>: Sendable {
-    private let make: @Sendable () -> EventBuffer<Element>?
-    private let first: Lock<EventBuffer<Element>?>
-
-    /// Creates a source; `make` returns a buffer that the client fills, or `nil` once the client is released.
-    init(_ make: @escaping @Sendable () -> EventBuffer<Element>?) {
-        self.make = make
-        first = Lock(make())
-    }
-
-    func takeBuffer() -> EventBuffer<Element> {
-        if let buffer = first.withLock({ $0.take() }) ?? make() { return buffer }
-        let ended = EventBuffer<Element>(policy: .keepsNewest(limit: 1))
-        ended.finish()
-        return ended
+    /// Returns a function that decodes the data of events; without a decoder, with that of the options.
+    func decode<Value: Decodable & Sendable>(
+        _ type: Value.Type,
+        with decoder: JSONDecoder?
+    ) -> @Sendable (ChannelEvent) throws(FanfareError) -> Value {
+        let decoder = decoder ?? options.decoder
+        return { event throws(FanfareError) in try event.decode(with: decoder) }
     }
 }

@@ -75,10 +75,8 @@ extension ChannelSubscription {
         behind load: @escaping @Sendable () async throws -> State,
         at position: @escaping @Sendable (State) -> ChannelPosition? = { _ in nil }
     ) -> Updates<StateDelivery<State, Payload>, FanfareError> {
-        let decoder = decoder ?? channel.client.options.decoder
-        return follow(event.text, load, position) { event throws(FanfareError) in
-            try event.decode(with: decoder)
-        }
+        let decode = channel.client.decode(Payload.self, with: decoder)
+        return follow(event.text, load, position, decode)
     }
 
     private func follow<State: Sendable, Value: Sendable>(

@@ -41,11 +41,11 @@ extension Fanfare {
         decoder: JSONDecoder?,
         _ perform: @escaping @Sendable @isolated(any) (Payload) -> Void
     ) -> ListenerToken {
-        let decoder = decoder ?? options.decoder
+        let decode = decode(Payload.self, with: decoder)
         let callback = Callback(perform, orElse: callbackActor)
             .compactMap { [weak self] (event: ChannelEvent) -> Payload? in
                 do throws(FanfareError) {
-                    return try event.decode(with: decoder)
+                    return try decode(event)
                 } catch {
                     self?.report(error)
                     return nil

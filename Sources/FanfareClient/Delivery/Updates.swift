@@ -1,4 +1,4 @@
-/// A client's values as they change, as an asynchronous sequence: statuses, members, watchlists, continuities.
+/// A client's values as they change, as an asynchronous sequence: events, statuses, members, watchlists.
 ///
 /// The method that returns the sequence documents its first value, how far a reader may be behind, and when it ends.
 public struct Updates<Element: Sendable, Failure: Error>: AsyncSequence, Sendable {

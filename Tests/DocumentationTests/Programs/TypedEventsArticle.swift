@@ -30,15 +30,8 @@ func typedEventsArticle() async throws {
         let profile = try? member.decodeInfo(Profile.self)
         print(profile?.name ?? member.id, "is here")
     }
-    let messages = room.subscription().deliveries(of: .message)
+    let messages = room.subscription().events(of: .message)
     client.connect()
     try room.trigger(.typing, true)
-    for try await delivery in messages {
-        switch delivery {
-        case .event(let message, _): print(message.text)
-        case .gap: print("messages were missed: load the latest")
-        case .undecodable(_, let error): print(error)
-        case .recovered: break
-        }
-    }
+    for try await message in messages { print(message.text) }
 }

@@ -33,12 +33,12 @@ final class Seen<Value: Sendable>: Sendable {
     }
 }
 
-extension Deliveries.AsyncIterator {
+extension Updates.AsyncIterator where Failure == FanfareError {
     /// Waits for the next delivery, which should be an event, and returns its value.
-    mutating func event(
+    mutating func event<Value>(
         isolation: isolated (any Actor)? = #isolation,
         at location: SourceLocation = #_sourceLocation
-    ) async throws(FanfareError) -> Value? {
+    ) async throws(FanfareError) -> Value? where Element == Delivery<Value> {
         switch try await next(isolation: isolation) {
         case .event(let value, _): return value
         case nil: return nil
@@ -49,7 +49,7 @@ extension Deliveries.AsyncIterator {
     }
 }
 
-extension Deliveries where Value == ChannelEvent {
+extension Updates where Element == Delivery<ChannelEvent>, Failure == FanfareError {
     /// Reads the data of the next events, and skips gaps.
     func texts(_ count: Int) async throws(FanfareError) -> [String?] {
         var texts: [String?] = []

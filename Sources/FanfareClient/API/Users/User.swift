@@ -62,7 +62,7 @@ public struct User: Sendable {
     /// - Parameter event: The event's name; `nil` for all.
     /// - Returns: A sequence.
     public func deliveries(_ event: String? = nil) -> Deliveries<ChannelEvent> {
-        Deliveries(topic(event), of: client, lease: nil) { $0 }
+        client.deliveries(of: topic(event), holding: nil) { $0 }
     }
 
     /// Returns the decoded data of the events of one name that a backend sends to the user, from now on.
@@ -75,10 +75,8 @@ public struct User: Sendable {
         of event: EventName<Payload>,
         decoder: JSONDecoder? = nil
     ) -> Deliveries<Payload> {
-        let decoder = decoder ?? client.options.decoder
-        return Deliveries(topic(event.text), of: client, lease: nil) {
-            event throws(FanfareError) in try event.decode(with: decoder)
-        }
+        let decode = client.decode(Payload.self, with: decoder)
+        return client.deliveries(of: topic(event.text), holding: nil, decode: decode)
     }
 
     /// Calls `perform` at each confirmation of the user's own channel, before the events that follow.
