@@ -236,7 +236,7 @@ open class PusherConnection: NSObject {
     }
 
     func unsubscribe(from channel: PusherChannel) {
-        client.unsubscribe(channel.name)
+        client.channel(channel.name).unsubscribe()
         handlers.removeAll(channel: channel.name)
         (channel as? PusherPresenceChannel)?.changes?.cancel()
     }

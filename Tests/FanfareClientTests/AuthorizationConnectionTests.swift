@@ -47,12 +47,10 @@ struct AuthorizationConnectionTests {
         let terms = terms(
             trust: .pem(certificate),
             proxy: .http(
-                HTTPProxy(
-                    host: "localhost",
-                    port: port,
-                    user: "u",
-                    password: "p"
-                )
+                host: "localhost",
+                port: port,
+                user: "u",
+                password: "p"
             )
         )
         for (scheme, backend) in [("http", plain), ("https", secure)] {
@@ -83,7 +81,7 @@ struct AuthorizationConnectionTests {
             let (proxy, port) = try await ConnectProxy.start(manner)
             let fault = try await fault(
                 AuthorizationEndpoint(backend.url("/auth")),
-                terms(proxy: .http(HTTPProxy(host: "127.0.0.1", port: port)))
+                terms(proxy: .http(host: "127.0.0.1", port: port))
             )
             #expect(fault?.contains(words) == true, "\(String(describing: fault))")
             #expect(fault?.contains("http://127.0.0.1:\(port)") == true)
@@ -99,7 +97,7 @@ struct AuthorizationConnectionTests {
         let fault = try await fault(
             AuthorizationEndpoint(backend.url("/auth")),
             terms(
-                proxy: .http(HTTPProxy(host: "127.0.0.1", port: port)),
+                proxy: .http(host: "127.0.0.1", port: port),
                 timeout: .milliseconds(200)
             )
         )
@@ -119,7 +117,7 @@ struct AuthorizationConnectionTests {
         let endpoint = AuthorizationEndpoint("https://localhost:\(backend.port)/auth")
         let trusted = ClientOptions.Trust.pem(certificate)
         for way: ClientOptions.Proxy in [
-            .none, .http(HTTPProxy(host: "127.0.0.1", port: port)),
+            .none, .http(host: "127.0.0.1", port: port),
         ] {
             func fault(_ trust: ClientOptions.Trust) async throws -> String? {
                 try await self.fault(endpoint, terms(trust: trust, proxy: way))
@@ -142,13 +140,15 @@ struct AuthorizationConnectionTests {
     @Test func usesTheEndpointsOwnSettings() async throws {
         let (backend, certificate) = try Self.secure()
         let (proxy, port) = try await ConnectProxy.start(.ends(""))
-        var endpoint = AuthorizationEndpoint("https://localhost:\(backend.port)/auth")
-        endpoint.trust = .pem(certificate)
-        endpoint.proxy = ClientOptions.Proxy.none
+        let endpoint = AuthorizationEndpoint(
+            "https://localhost:\(backend.port)/auth",
+            trust: .pem(certificate),
+            proxy: ClientOptions.Proxy.none
+        )
         let spare = try KeyPin("47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")
         let terms = terms(
             trust: .system.pinned(to: [spare]),
-            proxy: .http(HTTPProxy(host: "127.0.0.1", port: port))
+            proxy: .http(host: "127.0.0.1", port: port)
         )
         #expect(try await fault(endpoint, terms) == nil)
         #expect(backend.requests.count == 1)

@@ -40,20 +40,22 @@ import Testing
     }
 
     @Test func json() {
-        var endpoint = AuthorizationEndpoint(
-            "https://a/auth",
-            encoding: .json,
-            parameters: ["a": "ż"]
-        )
-        #expect(AuthorizationRequestBody(endpoint, one).contentType == "application/json")
+        func endpoint(_ channelsPerRequestMax: Int = 1) -> AuthorizationEndpoint {
+            AuthorizationEndpoint(
+                "https://a/auth",
+                encoding: .json,
+                parameters: ["a": "ż"],
+                channelsPerRequestMax: channelsPerRequestMax
+            )
+        }
+        #expect(AuthorizationRequestBody(endpoint(), one).contentType == "application/json")
         #expect(
-            body(endpoint, one)
+            body(endpoint(), one)
                 == #"{"socket_id":"1.2","channel_name":"private-a=1;ż","a":"ż"}"#
         )
-        #expect(body(endpoint, user) == #"{"socket_id":"1.2","a":"ż"}"#)
-        endpoint.channelsPerRequestMax = 2
+        #expect(body(endpoint(), user) == #"{"socket_id":"1.2","a":"ż"}"#)
         #expect(
-            body(endpoint, two)
+            body(endpoint(2), two)
                 == #"{"socket_id":"1.2","channel_name":["private-a","presence-b"],"a":"ż"}"#
         )
     }

@@ -112,7 +112,7 @@ private struct World {
         client.connect()
         for channel in channels { try await channel.waitUntilSubscribed() }
         #expect(backend.requests.map(\.channels.count) == [21])
-        #expect(channels.last?.presence.me?.id == "ann")
+        #expect(channels.last?.presence.roster?.me?.id == "ann")
         await world.stop(client, backends: [backend])
     }
 
@@ -178,8 +178,8 @@ private struct World {
         #expect(bob?.joined.map(\.id) == ["bob"])
         #expect(bob?.joined.first?.info == #"{"name":"bob!"}"#)
         try await channels[1].waitUntilSubscribed()
-        #expect(channels[1].presence.members.count == 2)
-        #expect(channels[1].presence.me?.id == "bob")
+        #expect(channels[1].presence.roster?.members.count == 2)
+        #expect(channels[1].presence.roster?.me?.id == "bob")
 
         // Bob has left and cid has joined while ann was not connected.
         clients[1].disconnect()
@@ -249,7 +249,8 @@ private struct World {
         let bob = try SigningBackend(user: "bob")
         let (client, other) = (world.client(of: ann), world.client(of: bob))
         var events = client.user.deliveries("e").makeAsyncIterator()
-        var watchlists = client.user.watchlists().makeAsyncIterator()
+        let watched = Seen<WatchlistChange>()
+        client.user.onWatchlistChange { watched.add($0) }
         client.signIn()
         client.connect()
         #expect(try await client.waitUntilSignedIn().id == "ann")
@@ -259,7 +260,9 @@ private struct World {
 
         other.signIn()
         other.connect()
-        while let watchlist = await watchlists.next(), !watchlist.online.contains("bob") {}
+        await eventually("bob is online") {
+            watched.all.last?.watchlist.online == ["bob"]
+        }
         #expect(client.user.watchlist.online == ["bob"])
         await world.stop(client, other, backends: [ann, bob])
     }
@@ -316,10 +319,10 @@ private struct World {
     func countsAndCaches() async throws {
         let world = try await World()
         let (first, second) = (world.client { _ in }, world.client { _ in })
-        let (counts, misses) = (Seen<Int>(), Seen<Void>())
+        let (counts, misses) = (Seen<String?>(), Seen<Void>())
         let channel = first.channel("cache-a")
-        channel.onSubscriptionCount { counts.add($0) }
-        channel.onCacheMiss { misses.add(()) }
+        channel.bind("pusher:subscription_count") { counts.add($0.data) }
+        channel.bind("pusher:cache_miss") { _ in misses.add(()) }
         channel.subscribe()
         first.connect()
         try await channel.waitUntilSubscribed()
@@ -328,7 +331,7 @@ private struct World {
         second.connect()
         #expect(try await cached.event()?.data == "cached")
         await counts.wait(for: 2)
-        #expect(counts.all == [1, 2])
+        #expect(counts.all == [1, 2].map { #"{"subscription_count":\#($0)}"# })
         #expect(misses.all.count == 1)
         #expect(channel.subscriptionCount == 2)
         await world.stop(first, second, backends: [])

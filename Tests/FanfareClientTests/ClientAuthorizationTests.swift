@@ -66,7 +66,9 @@ import Testing
         let (errors, events) = (Seen<FanfareError>(), Seen<String>())
         let failure = AuthorizationFailure.refused(status: 403, body: "not you")
         let bench = Bench {
-            $0.authorization.channels = ChannelAuthorizer { _, _ in throw failure }
+            $0.authorization.channels = ChannelAuthorizer { _, _ in
+                throw AuthorizationRefusal(body: "not you")
+            }
         }
         bench.client.onError { errors.add($0) }
         let channel = bench.client.channel("private-a")
@@ -103,7 +105,7 @@ import Testing
         var starts = started.stream.makeAsyncIterator()
         var cancellations = cancelled.stream.makeAsyncIterator()
         await starts.next()
-        bench.client.unsubscribe("private-a")
+        bench.client.channel("private-a").unsubscribe()
         await cancellations.next()
         bench.client.subscribe("private-b")
         await starts.next()

@@ -93,7 +93,7 @@ private final class ScriptedNetwork: Sendable {
             #expect(change?.roster.members.map(\.id) == members)
             #expect(change?.left.map(\.id) == (members[1] == "3" ? ["2"] : []))
             bench.client.suspend()
-            #expect(presence.members.count == 2)
+            #expect(presence.roster?.members.count == 2)
         }
     }
 

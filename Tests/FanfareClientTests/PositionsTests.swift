@@ -74,10 +74,10 @@ private final class MemoryPositions: PositionStore {
         let position = try #require(channel.position)
         for number in 4...6 { try broker.trigger("e", on: ["room"], text: "\(number)") }
         let second = broker.client()
-        var told = second.channel("room").continuities().makeAsyncIterator()
+        let told = Continuities(of: second.channel("room"))
         let deliveries = second.channel("room").subscription(from: position).deliveries("e")
         second.connect()
-        #expect(try await told.next() == .resumed(replayed: 3))
+        #expect(await told.next() == .resumed(replayed: 3))
         #expect(try await deliveries.texts(3) == ["4", "5", "6"])
         for client in [first, second] { client.disconnect() }
     }

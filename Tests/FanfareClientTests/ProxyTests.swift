@@ -11,11 +11,11 @@ import Testing
 @Suite("Connections through a proxy", .timeLimit(.minutes(1))) struct ProxyTests {
     private func client(
         _ endpoint: Endpoint,
-        by proxy: HTTPProxy,
+        by proxy: ClientOptions.Proxy,
         _ change: (inout ClientOptions) -> Void = { _ in }
     ) -> Fanfare {
         var options = ClientOptions()
-        options.network.proxy = .http(proxy)
+        options.network.proxy = proxy
         options.reconnection.attemptCountMax = 0
         change(&options)
         return Fanfare(key: "app-key", endpoint: endpoint, options: options)
@@ -56,7 +56,7 @@ import Testing
         ] {
             let client = client(
                 endpoint,
-                by: HTTPProxy(host: "localhost", port: port, user: "u", password: "p:w")
+                by: .http(host: "localhost", port: port, user: "u", password: "p:w")
             ) { $0.network.trust = .pem(certificate) }
             let channel = client.subscribe("a")
             client.connect()
@@ -74,7 +74,7 @@ import Testing
         let (proxy, port) = try await ConnectProxy.start()
         let client = client(
             .plain(host: "broker.test", port: brokerPort),
-            by: HTTPProxy(host: "127.0.0.1", port: port)
+            by: .http(host: "127.0.0.1", port: port)
         )
         let events = client.channel("a").subscription().deliveries("e")
         client.connect()
@@ -107,7 +107,7 @@ import Testing
         for (host, reason) in [("broker.test", "broker.test"), ("localhost", nil)] {
             let client = client(
                 .secure(host: host, port: brokerPort),
-                by: HTTPProxy(host: "127.0.0.1", port: port)
+                by: .http(host: "127.0.0.1", port: port)
             ) { $0.network.trust = .pem(certificate) }
             client.connect()
             for await status in client.statuses() {
@@ -174,7 +174,7 @@ import Testing
                 .secure(host: "broker.test", port: 6001),
             ] {
                 let reason = await refusal(
-                    client(endpoint, by: HTTPProxy(host: "127.0.0.1", port: port))
+                    client(endpoint, by: .http(host: "127.0.0.1", port: port))
                 )
                 for word in words + ["the proxy http://127.0.0.1:\(port)"] {
                     #expect(reason.contains(word), "\(manner): \(reason)")
@@ -189,7 +189,7 @@ import Testing
         let reason = await refusal(
             client(
                 .plain(host: "broker.test", port: 6001),
-                by: HTTPProxy(
+                by: .http(
                     host: "127.0.0.1",
                     port: port,
                     user: "anna",
@@ -230,7 +230,7 @@ import Testing
         let reason = await refusal(
             client(
                 .plain(host: "broker.test", port: 6001),
-                by: HTTPProxy(host: "127.0.0.1", port: port)
+                by: .http(host: "127.0.0.1", port: port)
             ) { $0.network.connectTimeout = .seconds(3) }
         )
         #expect(reason.contains("did not answer within 2.0 seconds"), "\(reason)")
@@ -240,7 +240,7 @@ import Testing
             let reason = await refusal(
                 client(
                     .plain(host: "broker.test", port: 6001),
-                    by: HTTPProxy(host: host, port: port)
+                    by: .http(host: host, port: port)
                 )
             )
             #expect(reason.contains("cannot be reached"), "\(reason)")
@@ -248,15 +248,15 @@ import Testing
     }
 
     @Test func refusesValuesThatWouldBreakTheRequest() {
-        let proxy = HTTPProxy(host: "p", port: 1)
+        let proxy = ProxyAddress(host: "p", port: 1)
         for host in ["a b", "a\r\nX: y", "ä.example"] {
             #expect(throws: ProxyTunnel.Refusal.self) {
-                try ProxyTunnel(by: proxy.address, to: host, 80)
+                try ProxyTunnel(by: proxy, to: host, 80)
             }
         }
-        let user = HTTPProxy(host: "p", port: 1, user: "a:b")
+        let user = ProxyAddress(host: "p", port: 1, user: "a:b")
         #expect(throws: ProxyTunnel.Refusal.self) {
-            try ProxyTunnel(by: user.address, to: "a", 80)
+            try ProxyTunnel(by: user, to: "a", 80)
         }
     }
 }

@@ -5,18 +5,18 @@ import Testing
 
 @Suite("A proxy's URL") struct ProxyURLTests {
     @Test func isRead() throws {
-        let cases: [(String, HTTPProxy)] = [
-            ("http://proxy.example.com:3128", HTTPProxy(host: "proxy.example.com", port: 3128)),
-            ("HTTP://proxy/", HTTPProxy(host: "proxy", port: 80)),
-            ("proxy:8080", HTTPProxy(host: "proxy", port: 8080)),
-            ("http://[::1]:3128", HTTPProxy(host: "::1", port: 3128)),
+        let cases: [(String, ClientOptions.Proxy)] = [
+            ("http://proxy.example.com:3128", .http(host: "proxy.example.com", port: 3128)),
+            ("HTTP://proxy/", .http(host: "proxy", port: 80)),
+            ("proxy:8080", .http(host: "proxy", port: 8080)),
+            ("http://[::1]:3128", .http(host: "::1", port: 3128)),
             (
                 "http://anna:p%40ss%3Aw%2Frd@proxy:1",
-                HTTPProxy(host: "proxy", port: 1, user: "anna", password: "p@ss:w/rd")
+                .http(host: "proxy", port: 1, user: "anna", password: "p@ss:w/rd")
             ),
-            ("http://anna@proxy:1", HTTPProxy(host: "proxy", port: 1, user: "anna")),
+            ("http://anna@proxy:1", .http(host: "proxy", port: 1, user: "anna")),
         ]
-        for (url, proxy) in cases { #expect(try HTTPProxy(url) == proxy) }
+        for (url, proxy) in cases { #expect(try .http(url) == proxy) }
     }
 
     @Test(arguments: [
@@ -27,7 +27,7 @@ import Testing
     ])
     func isRefusedWithoutItsPassword(url: String) {
         #expect {
-            try HTTPProxy(url)
+            try ClientOptions.Proxy.http(url)
         } throws: { error in
             let text = "\(error)"
             return text.contains("http://HOST:PORT") && !text.contains("secret")
@@ -35,11 +35,11 @@ import Testing
     }
 
     @Test func isShownWithoutItsPassword() throws {
-        let proxy = try HTTPProxy("http://anna:secret@proxy:3128")
-        #expect(proxy.description == "http://anna:…@proxy:3128")
-        var dumped = ""
-        dump(ClientOptions.Proxy.http(proxy), to: &dumped)
-        #expect(!dumped.contains("secret"), "\(dumped)")
+        let proxy = try ClientOptions.Proxy.http("http://anna:secret@proxy:3128")
+        var shown = "\(proxy)"
+        dump(proxy, to: &shown)
+        #expect(shown.contains("http://anna:…@proxy:3128"))
+        #expect(!shown.contains("secret"), "\(shown)")
     }
 }
 
@@ -63,9 +63,9 @@ import Testing
         #expect(try proxy(secure, environment) == b)
         #expect(try proxy(plain, environment, .system) == .system)
         #expect(try proxy(plain, environment, .none) == .direct)
-        let named = HTTPProxy(host: "c", port: 3, user: "u", password: "p")
+        let named = ClientOptions.Proxy.http(host: "c", port: 3, user: "u", password: "p")
         #expect(
-            try proxy(plain, environment, .http(named))
+            try proxy(plain, environment, named)
                 == .proxy(ProxyAddress(host: "c", port: 3, user: "u", password: "p"))
         )
         #expect(try proxy(secure, ["HTTPS_PROXY": "b:2"]) == b)

@@ -69,7 +69,7 @@ import Testing
         let effects = driver.session.suspend()
         #expect(effects.reports == [])
         _ = try driver.session.trigger("client-e", on: channel, json: [0x31], at: .zero)
-        #expect(driver.session.subscriptions[of: channel]?.roster?.count == 2)
+        #expect(driver.session.subscriptions[of: channel]?.roster?.members.count == 2)
         _ = driver.session.connect()
         #expect(join().sent.count == 1)
     }

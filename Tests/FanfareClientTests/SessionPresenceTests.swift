@@ -49,7 +49,7 @@ import Testing
         #expect(change?.roster.me?.id == "ann")
         #expect(change?.roster["bob"]?.info == #"{"name":"bob!"}"#)
         #expect(change?.roster["cid"] == nil)
-        #expect(change?.roster.count == 2)
+        #expect(change?.roster.members.count == 2)
     }
 
     @Test func reportsJoinedAndLeftMembers() {

@@ -235,7 +235,7 @@ import WebSocket
             // At any point between name lookup and the first event.
             try await Task.sleep(for: .microseconds(pause * 100))
             client.disconnect()
-            client.onStatusChange { changes.add($0.new) }
+            client.onStatusChange { changes.add($0) }
             try await Task.sleep(for: .milliseconds(2))
             #expect(changes.all == [])
             #expect(client.status == .disconnected)

@@ -421,7 +421,7 @@ extension Continuity {
         case .unknown: "unknown"
         case .resumed(let count): "resumed \(count)"
         case .gap(let gap):
-            "gap \(gap.reason.rawValue)\(gap.missed.map { " \($0)" } ?? "")"
+            "gap \(gap.reason)\(gap.missed.map { " \($0)" } ?? "")"
         }
     }
 }

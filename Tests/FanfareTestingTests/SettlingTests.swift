@@ -27,7 +27,7 @@ import Testing
         let broker = ScriptedBroker()
         let client = clients.add(to: broker)
         let statuses = Mutex<[ConnectionStatus]>([])
-        client.onStatusChange { @LateActor change in statuses.withLock { $0.append(change.new) } }
+        client.onStatusChange { @LateActor status in statuses.withLock { $0.append(status) } }
         client.channel("a").bind("e") { @LateActor [weak client] _ in client?.disconnect() }
         client.subscribe("a")
         client.connect()

@@ -41,7 +41,7 @@ struct TableTerminal: AsyncParsableCommand {
         )
         people.observe { screen.show($0.rows.map(\.name), $0.state) }
         people.observeRefusals { screen.report($0.error) }
-        client.onStatusChange { screen.show($0.new) }
+        client.onStatusChange { screen.show($0) }
         channel.onContinuity { screen.show($0) }
         for await line in TypedLines.make() {
             do {
@@ -65,8 +65,8 @@ struct TableTerminal: AsyncParsableCommand {
         _ client: Fanfare
     ) async throws {
         let (outcomes, outcome) = AsyncStream.makeStream(of: (any Error)?.self)
-        client.onStatusChange { change in
-            switch change.new {
+        client.onStatusChange { status in
+            switch status {
             case .waiting(_, let error), .failed(let error):
                 outcome.yield(UnreachableDemos(reason: "\(error)"))
             case .connecting, .connected, .disconnected, .suspended: break

@@ -37,5 +37,5 @@ public struct ClientClock: Sendable {
     /// The default clock.
     ///
     /// It advances while the machine sleeps, so the client detects a dead connection after waking.
-    public static var continuous: ClientClock { ClientClock(ContinuousClock()) }
+    package static var continuous: ClientClock { ClientClock(ContinuousClock()) }
 }

@@ -22,9 +22,9 @@ public enum ConnectionStatus: Sendable, Equatable {
 }
 
 /// A client's status before and after a change.
-public struct StatusChange: Sendable, Equatable {
+package struct StatusChange: Sendable, Equatable {
     /// The status before the change.
-    public let old: ConnectionStatus
+    package let old: ConnectionStatus
     /// The status after it.
-    public let new: ConnectionStatus
+    package let new: ConnectionStatus
 }

@@ -2,7 +2,7 @@ import PusherProtocol
 
 /// Whether a subscription continues without loss from what the client received before.
 ///
-/// ``Channel/onContinuity(perform:)`` and ``Channel/continuities()`` report it at each confirmation of a subscription,
+/// ``Channel/onContinuity(perform:)`` reports it at each confirmation of a subscription,
 /// before the events that follow. They report a gap when the position of ``Channel/subscribe(from:rewind:fresh:)`` is
 /// before that of a channel that is subscribed already.
 public enum Continuity: Sendable, Hashable {
@@ -47,7 +47,7 @@ extension Gap {
     /// The gap that a broker reports.
     init(_ gap: RecoveryGap) {
         self.init(
-            Reason(rawValue: gap.reason.rawValue),
+            Reason(gap.reason.rawValue),
             missed: gap.missed.flatMap { Int(exactly: $0) }
         )
     }

@@ -52,33 +52,29 @@ public struct ChannelPosition: Codable, Hashable, Sendable {
 /// A part of a channel's events that was not, or may not have been, delivered.
 public struct Gap: Hashable, Sendable {
     /// The reason for a gap; later versions may have others.
-    public struct Reason: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    public struct Reason: Hashable, Sendable, CustomStringConvertible {
         /// The reason's name.
-        public let rawValue: String
+        public let description: String
 
-        /// Creates a reason from its name.
-        public init(rawValue: String) { self.rawValue = rawValue }
+        init(_ name: String) { description = name }
 
         /// The connection was lost, and the broker keeps no events for clients that reconnect.
-        public static let brokerHasNoHistory = Reason(rawValue: "broker_has_no_history")
+        public static let brokerHasNoHistory = Reason("broker_has_no_history")
         /// The broker has started a new sequence for the channel: it was restarted, or no longer knows the channel.
-        public static let unknownStream = Reason(rawValue: "unknown_stream")
+        public static let unknownStream = Reason("unknown_stream")
         /// The broker no longer keeps the first missed event: the client was offline too long, or missed too many
         /// events.
-        public static let truncated = Reason(rawValue: "truncated")
+        public static let truncated = Reason("truncated")
         /// More events were missed than the broker replays at once.
-        public static let tooMuch = Reason(rawValue: "too_much")
+        public static let tooMuch = Reason("too_much")
         /// The channel has not reached this position yet.
-        public static let ahead = Reason(rawValue: "ahead")
+        public static let ahead = Reason("ahead")
         /// The broker keeps no events of this channel.
-        public static let notKept = Reason(rawValue: "not_kept")
+        public static let notKept = Reason("not_kept")
         /// The lease began at an earlier position than the channel, which was subscribed already.
-        public static let behind = Reason(rawValue: "behind")
+        public static let behind = Reason("behind")
         /// The sequence was not read, or not at all for a while, and its buffer is full.
-        public static let overflow = Reason(rawValue: "overflow")
-
-        /// The reason's name.
-        public var description: String { rawValue }
+        public static let overflow = Reason("overflow")
     }
 
     /// The reason.

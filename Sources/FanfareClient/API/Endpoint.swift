@@ -6,13 +6,13 @@
 /// ```
 public struct Endpoint: Sendable, Hashable {
     /// Whether the connection uses TLS (`wss`).
-    public var isSecure: Bool
+    package var isSecure: Bool
     /// A name or an address; an IPv6 address without brackets.
-    public var host: String
+    package var host: String
     /// The TCP port.
-    public var port: UInt16
+    package var port: UInt16
     /// The path before `/app/KEY`: empty, or with a leading and without a trailing slash.
-    public var pathPrefix: String
+    package var pathPrefix: String
 
     /// Creates the address of a broker with TLS.
     public static func secure(

@@ -16,11 +16,11 @@ package import Primitives
 /// All methods may be called from any thread, including callbacks. None blocks.
 public final class Fanfare: Sendable {
     /// The app's public key.
-    public let key: String
+    package let key: String
     /// The broker's address.
-    public let endpoint: Endpoint
+    package let endpoint: Endpoint
     /// The client's settings and limits.
-    public let options: ClientOptions
+    package let options: ClientOptions
 
     /// The scenes of the app that use the client, and whether each is in the foreground, for `FanfareUI`.
     package let scenes = Lock<[ObjectIdentifier: Bool]>([:])
@@ -146,16 +146,31 @@ public final class Fanfare: Sendable {
         throw CancellationError()
     }
 
-    /// Calls `perform` with the old and the new status at each change.
+    /// Calls `perform` with each new status.
     ///
     /// - Parameter perform: Called at each change, on the actor that it is isolated to.
     /// - Returns: A token. Releasing it keeps the callback.
     @discardableResult
     public func onStatusChange(
         @_inheritActorContext perform:
-            @escaping @Sendable @isolated(any) (StatusChange) -> Void
+            @escaping @Sendable @isolated(any) (ConnectionStatus) -> Void
     ) -> ListenerToken {
-        listen(to: \.statuses, perform)
+        onStatusChange(Callback(perform, orElse: callbackActor).compactMap { $0.new })
+    }
+
+    /// Calls `perform` with each error that leaves the connection open.
+    ///
+    /// These are errors reported by the broker, refused subscriptions, messages that cannot be parsed, and events that
+    /// cannot be decoded.
+    ///
+    /// - Parameter perform: Called in order, on the actor that it is isolated to.
+    /// - Returns: A token. Releasing it keeps the callback.
+    @discardableResult
+    public func onError(
+        @_inheritActorContext perform:
+            @escaping @Sendable @isolated(any) (FanfareError) -> Void
+    ) -> ListenerToken {
+        listen(to: \.errors, perform)
     }
 
     // MARK: Settings

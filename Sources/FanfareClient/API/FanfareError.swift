@@ -1,68 +1,64 @@
 /// An error of a client: a code for programs, what happened, and what to do.
 public struct FanfareError: Error, Sendable, Hashable {
     /// The kind of an error; later versions may have others.
-    public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The code's name.
-        public let rawValue: String
+        public let description: String
 
-        /// Creates a code from its name.
-        public init(rawValue: String) { self.rawValue = rawValue }
-
-        /// The code's name.
-        public var description: String { rawValue }
+        init(_ name: String) { description = name }
 
         /// The broker refused the connection with a code that forbids reconnecting unchanged (4000–4099); ``status``
         /// is that code.
-        public static let refused = Code(rawValue: "refused")
+        public static let refused = Code("refused")
         /// The broker or an intermediary closed the connection; ``status`` is the close frame's code, `nil` without a
         /// close frame.
-        public static let closed = Code(rawValue: "closed")
+        public static let closed = Code("closed")
         /// The connection could not be opened: name lookup, TCP or TLS failed.
-        public static let unreachable = Code(rawValue: "unreachable")
+        public static let unreachable = Code("unreachable")
         /// The broker's certificate is not trusted, or the certificates of ``ClientOptions/Network/trust`` cannot be
         /// read.
-        public static let untrusted = Code(rawValue: "untrusted")
+        public static let untrusted = Code("untrusted")
         /// The proxy of ``ClientOptions/Network/proxy`` was not reached, or refused the connection.
-        public static let proxyFailed = Code(rawValue: "proxy_failed")
+        public static let proxyFailed = Code("proxy_failed")
         /// The server refused the WebSocket handshake: it is no broker, or the broker is at another path.
-        public static let upgradeRefused = Code(rawValue: "upgrade_refused")
+        public static let upgradeRefused = Code("upgrade_refused")
         /// The broker broke a rule of WebSocket or of the Pusher protocol.
-        public static let protocolViolation = Code(rawValue: "protocol_violation")
+        public static let protocolViolation = Code("protocol_violation")
         /// The broker's first message did not arrive in time.
-        public static let connectTimedOut = Code(rawValue: "connect_timed_out")
+        public static let connectTimedOut = Code("connect_timed_out")
         /// No answer to a ping arrived in time.
-        public static let pingUnanswered = Code(rawValue: "ping_unanswered")
+        public static let pingUnanswered = Code("ping_unanswered")
         /// A `pusher:error` message that leaves the connection open; ``status`` is its code.
-        public static let reported = Code(rawValue: "reported")
+        public static let reported = Code("reported")
         /// The broker refused a subscription; ``status`` is the status of its error.
-        public static let subscriptionRefused = Code(rawValue: "subscription_refused")
+        public static let subscriptionRefused = Code("subscription_refused")
         /// The app's backend did not authorise a subscription, or the request failed; ``status`` is the response's.
-        public static let authorizationFailed = Code(rawValue: "authorization_failed")
+        public static let authorizationFailed = Code("authorization_failed")
         /// The channel is encrypted, and ``ClientOptions/decrypter`` is `nil`.
-        public static let decrypterMissing = Code(rawValue: "decrypter_missing")
+        public static let decrypterMissing = Code("decrypter_missing")
         /// An encrypted event could not be decrypted, even with a fresh key; it was skipped.
-        public static let undecryptable = Code(rawValue: "undecryptable")
+        public static let undecryptable = Code("undecryptable")
         /// The app's backend did not authenticate the user, or the request failed; ``status`` is the response's.
-        public static let signInFailed = Code(rawValue: "sign_in_failed")
+        public static let signInFailed = Code("sign_in_failed")
         /// The broker refused the sign-in.
-        public static let signInRefused = Code(rawValue: "sign_in_refused")
+        public static let signInRefused = Code("sign_in_refused")
         /// The client or the broker refused a client event; it will not be sent.
-        public static let clientEventRefused = Code(rawValue: "client_event_refused")
+        public static let clientEventRefused = Code("client_event_refused")
         /// Queued client events were dropped; they will not be sent.
-        public static let clientEventsDropped = Code(rawValue: "client_events_dropped")
+        public static let clientEventsDropped = Code("client_events_dropped")
         /// ``ClientOptions/Recovery/outbox`` cannot be read or written; its events stay in memory.
-        public static let outboxFailed = Code(rawValue: "outbox_failed")
+        public static let outboxFailed = Code("outbox_failed")
         /// ``ClientOptions/Recovery/positions`` cannot be read or written; a new run of the app may begin at older
         /// positions.
-        public static let positionsFailed = Code(rawValue: "positions_failed")
+        public static let positionsFailed = Code("positions_failed")
         /// The app's state could not be loaded; see ``ChannelSubscription/deliveries(_:behind:at:)``.
-        public static let stateNotLoaded = Code(rawValue: "state_not_loaded")
+        public static let stateNotLoaded = Code("state_not_loaded")
         /// The data of an event cannot be decoded as the requested type.
-        public static let undecodable = Code(rawValue: "undecodable")
+        public static let undecodable = Code("undecodable")
         /// ``Fanfare/disconnect()`` was called.
-        public static let disconnected = Code(rawValue: "disconnected")
+        public static let disconnected = Code("disconnected")
         /// The app unsubscribed from the channel.
-        public static let unsubscribed = Code(rawValue: "unsubscribed")
+        public static let unsubscribed = Code("unsubscribed")
     }
 
     /// The kind of the error.

@@ -9,13 +9,13 @@
 /// | an encrypted channel | `{"auth":"KEY:signature","shared_secret":"base64"}` |
 /// | a sign-in, without `channel_name` | `{"auth":"KEY:signature","user_data":"{\"id\":\"7\"}"}` |
 ///
-/// With ``channelsPerRequestMax`` above one, the form has one `channel_name[]` for each channel; in JSON `channel_name`
+/// With `channelsPerRequestMax` above one, the form has one `channel_name[]` for each channel; in JSON `channel_name`
 /// is an array. The response is then an object with one such value for each channel name. For a channel that it
 /// refuses, the backend leaves the value out or sends `{"status":403}`. `{"status":200,"data":{"auth":…}}` is also
 /// accepted.
 ///
 /// Requests use the proxy and the trust of the connection to the broker (``ClientOptions/Network/proxy``,
-/// ``ClientOptions/Network/trust`` with its pins), unless ``proxy`` or ``trust`` is set.
+/// ``ClientOptions/Network/trust`` with its pins), unless the endpoint has its own.
 public struct AuthorizationEndpoint: Sendable {
     /// The encoding of the request's fields.
     public enum Encoding: Sendable, Hashable {
@@ -25,27 +25,13 @@ public struct AuthorizationEndpoint: Sendable {
         case json
     }
 
-    /// The endpoint, an `http` or `https` URL, with an optional query.
-    public var url: String
-    /// The encoding of the request's fields.
-    public var encoding = Encoding.form
-    /// Additional fields to send.
-    public var parameters: [String: String] = [:]
-    /// Returns the header fields of a request.
-    ///
-    /// Called before each request, so that the app can renew a token.
-    public var headers: @Sendable (AuthorizationRequest) async throws -> [String: String] = { _ in
-        [:]
-    }
-    /// The most channels in one request.
-    ///
-    /// Set it above one only if the endpoint supports it. Channels requested at the same time, such as all channels
-    /// after a reconnection, then share a request.
-    public var channelsPerRequestMax = 1
-    /// The certificates to trust for `https`; `nil` for ``ClientOptions/Network/trust``.
-    public var trust: ClientOptions.Trust?
-    /// The proxy; `nil` for ``ClientOptions/Network/proxy``.
-    public var proxy: ClientOptions.Proxy?
+    let url: String
+    let encoding: Encoding
+    let parameters: [String: String]
+    let channelsPerRequestMax: Int
+    let trust: ClientOptions.Trust?
+    let proxy: ClientOptions.Proxy?
+    let headers: @Sendable (AuthorizationRequest) async throws -> [String: String]
 
     /// Creates an endpoint.
     ///
@@ -53,13 +39,20 @@ public struct AuthorizationEndpoint: Sendable {
     ///   - url: An `http` or `https` URL, with an optional query.
     ///   - encoding: The encoding of the request's fields.
     ///   - parameters: Additional fields to send.
-    ///   - channelsPerRequestMax: The most channels in one request, at least one.
-    ///   - headers: Returns the header fields of a request; called before each request.
+    ///   - channelsPerRequestMax: The most channels in one request, at least one. Set it above one only if the endpoint
+    ///     supports it. Channels requested at the same time, such as all channels after a reconnection, then share a
+    ///     request.
+    ///   - trust: The certificates to trust for `https`; `nil` for ``ClientOptions/Network/trust``.
+    ///   - proxy: The proxy; `nil` for ``ClientOptions/Network/proxy``.
+    ///   - headers: Returns the header fields of a request. Called before each request, so that the app can renew a
+    ///     token.
     public init(
         _ url: String,
         encoding: Encoding = .form,
         parameters: [String: String] = [:],
         channelsPerRequestMax: Int = 1,
+        trust: ClientOptions.Trust? = nil,
+        proxy: ClientOptions.Proxy? = nil,
         headers: @escaping @Sendable (AuthorizationRequest) async throws -> [String: String] = {
             _ in [:]
         }
@@ -69,6 +62,8 @@ public struct AuthorizationEndpoint: Sendable {
         self.encoding = encoding
         self.parameters = parameters
         self.channelsPerRequestMax = channelsPerRequestMax
+        self.trust = trust
+        self.proxy = proxy
         self.headers = headers
     }
 }

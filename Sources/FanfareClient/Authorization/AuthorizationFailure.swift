@@ -1,7 +1,7 @@
 /// The reason a request for a backend's signature failed.
 ///
 /// Its description states what to do.
-public enum AuthorizationFailure: Error, Sendable, Hashable {
+package enum AuthorizationFailure: Error, Sendable, Hashable {
     /// No authorizer or authenticator is set in ``ClientOptions``.
     case notConfigured
     /// The endpoint's URL is not `http://host/path` or `https://host/path`.
@@ -34,7 +34,7 @@ public enum AuthorizationFailure: Error, Sendable, Hashable {
 
 extension AuthorizationFailure: CustomStringConvertible {
     /// What happened and what to do, for a developer.
-    public var description: String {
+    package var description: String {
         switch self {
         case .notConfigured:
             "no authorizer is set. Set ClientOptions.authorization.channels (for sign-in: authorization.user)"

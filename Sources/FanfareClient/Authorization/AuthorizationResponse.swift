@@ -105,3 +105,6 @@ enum AuthorizationResponse {
         }
     }
 }
+
+/// The response for each requested channel.
+typealias ChannelResponses = [String: Result<ChannelAuthorization, AuthorizationFailure>]

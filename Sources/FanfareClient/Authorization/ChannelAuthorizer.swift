@@ -14,8 +14,8 @@
 /// }
 /// ```
 ///
-/// If the closure throws an ``AuthorizationFailure`` that is not temporary, the subscription fails. After any other
-/// error the client retries as configured by ``ClientOptions/Authorization/attemptCountMax``.
+/// If the closure throws an ``AuthorizationRefusal``, the subscription fails. After any other error the client retries
+/// as configured by ``ClientOptions/Authorization/attemptCountMax``.
 public struct ChannelAuthorizer: Sendable {
     /// The most channels in one request.
     let channelsPerRequestMax: Int

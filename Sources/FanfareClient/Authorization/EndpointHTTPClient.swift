@@ -137,3 +137,13 @@ extension AuthorizationFailure {
         }
     }
 }
+
+/// The client's settings for requests to a backend.
+struct BackendSettings: Sendable {
+    /// The time limit of one request.
+    var timeout: Duration
+    /// The certificates to trust for `https`.
+    var trust: ClientOptions.Trust
+    /// The proxy, if any.
+    var proxy: ClientOptions.Proxy
+}

@@ -55,6 +55,8 @@ struct RetryingRequest: Sendable {
             return .success(try await request())
         } catch let failure as AuthorizationFailure {
             return .failure(failure)
+        } catch let refusal as AuthorizationRefusal {
+            return .failure(.refused(status: refusal.status, body: refusal.body))
         } catch {
             return .failure(.failed("\(error)"))
         }

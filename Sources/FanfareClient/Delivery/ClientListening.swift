@@ -87,21 +87,6 @@ extension Fanfare {
 }
 
 extension Fanfare {
-    /// Calls `perform` with each error that leaves the connection open.
-    ///
-    /// These are errors reported by the broker, refused subscriptions, messages that cannot be parsed, and events that
-    /// cannot be decoded.
-    ///
-    /// - Parameter perform: Called in order, on the actor that it is isolated to.
-    /// - Returns: A token. Releasing it keeps the callback.
-    @discardableResult
-    public func onError(
-        @_inheritActorContext perform:
-            @escaping @Sendable @isolated(any) (FanfareError) -> Void
-    ) -> ListenerToken {
-        listen(to: \.errors, perform)
-    }
-
     // MARK: For a facade with callbacks on a queue
 
     /// Adds a callback for the events of all channels.

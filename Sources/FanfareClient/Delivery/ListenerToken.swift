@@ -12,7 +12,7 @@ public final class ListenerToken: Sendable {
     }
 
     /// Whether the callback may still be called.
-    public var isActive: Bool { active.load() }
+    package var isActive: Bool { active.load() }
 
     /// Ends the callback.
     ///
@@ -22,12 +22,4 @@ public final class ListenerToken: Sendable {
         guard active.exchange(false) else { return }
         unregister(self)
     }
-}
-
-extension ListenerToken: Hashable {
-    /// Whether both are the same token.
-    public static func == (left: ListenerToken, right: ListenerToken) -> Bool { left === right }
-
-    /// Hashes the token's identity.
-    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -113,7 +113,6 @@ extension Fanfare {
         case .recovered(let channel, let count):
             state.events.send(.recovered(count: count), toSequencesOf: channel)
         case .watchlist(let change):
-            state.watchlistSequences.send(change.watchlist)
             let listeners = state.watchlists
             send(&state) { listeners.send(change, bytes: change.byteCount, posted: $0) }
         case .signedIn(let user):
@@ -145,12 +144,10 @@ extension Fanfare {
             if error.code == .unsubscribed {
                 state.events.finish(channel: channel)
                 state.rosters[channel].finish()
-                state.continuitySequences[channel].finish()
                 forgetPosition(of: channel, &state)
             } else {
                 state.events.finish(channel: channel, throwing: error)
                 state.rosters[channel].finish(throwing: error)
-                state.continuitySequences[channel].finish(throwing: error)
                 state.log.append((.warning, error.description))
                 state.errors.send(error)
             }
@@ -190,9 +187,6 @@ extension Fanfare {
             for channel in Array(state.rosters.keys) {
                 state.rosters[channel].finish(throwing: error)
             }
-            for channel in Array(state.continuitySequences.keys) {
-                state.continuitySequences[channel].finish(throwing: error)
-            }
             endWaiting(error, &state)
         case .waiting:
             // Closed by either side.
@@ -226,20 +220,15 @@ extension Fanfare {
         state.waiters = [:]
     }
 
-    /// Reports to the callbacks and sequences of a channel what a subscription means for the time before it.
+    /// Reports to the callbacks of a channel what a subscription means for the time before it.
     private func send(
         _ continuity: Continuity,
         of channel: String,
         retaining handling: Handling?,
         _ state: inout ClientState
     ) {
-        let (callbacks, sequences) = (
-            state.continuities[channel], state.continuitySequences[channel]
-        )
-        send(&state) {
-            callbacks.send(continuity, retaining: handling, posted: $0)
-            sequences.send(continuity, retaining: handling, posted: $0)
-        }
+        let callbacks = state.continuities[channel]
+        send(&state) { callbacks.send(continuity, retaining: handling, posted: $0) }
     }
 }
 

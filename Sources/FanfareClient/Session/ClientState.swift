@@ -17,7 +17,6 @@ struct ClientState: Sendable {
     var slowReaders = SlowReaders()
     var events = EventListeners()
     var continuities = ListenerTable<String, Listeners<Continuity>>()
-    var continuitySequences = ListenerTable<String, EventBuffers<Continuity>>()
     /// The position that the app has handled, by channel.
     var handled: [String: HandledPosition] = [:]
     /// The message that was delivered last by the current input.
@@ -29,7 +28,6 @@ struct ClientState: Sendable {
     var rosters = ListenerTable<String, EventBuffers<PresenceRoster>>()
     var signIns = Listeners<SignedInUser>()
     var watchlists = Listeners<WatchlistChange>()
-    var watchlistSequences = EventBuffers<Watchlist>()
     /// Tasks that wait for a subscription, by channel.
     var waiters: [String: EventBuffers<Void>] = [:]
     /// The client events whose outcome is pending, by key.

@@ -120,16 +120,6 @@ final class OutboxWriter: Sendable {
 
 /// The stored client events.
 extension Fanfare {
-    /// The client events without an outcome, in sending order.
-    ///
-    /// After ``connect()`` has read ``ClientOptions/Recovery/outbox``, they include the events that it kept from an
-    /// earlier run of the app.
-    public var pendingEvents: [PendingEvent] {
-        state.withLock { state in
-            state.session.outbox.keys.compactMap { state.pendingEvents[$0] }
-        }
-    }
-
     /// Reads the stored events once, and inserts them before all others.
     func loadOutbox() {
         outboxWriter?.start(

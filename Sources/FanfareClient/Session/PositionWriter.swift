@@ -66,14 +66,6 @@ final class PositionWriter: Sendable {
 
 /// The positions of a client's channels.
 extension Fanfare {
-    /// The positions up to which the app has handled its channels' events, by channel; see ``Channel/position``.
-    public var positions: [String: ChannelPosition] {
-        state.withLock { state in
-            state.handled.filter { !state.session.subscriptions.hasLeft($0.key) }
-                .compactMapValues(\.position)
-        }
-    }
-
     func position(of channel: String) -> ChannelPosition? {
         state.withLock { state in
             guard !state.session.subscriptions.hasLeft(channel) else { return nil }

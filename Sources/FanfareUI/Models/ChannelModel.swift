@@ -52,8 +52,8 @@ public import FanfareClient
         read()
         if channel.isSubscribed { state = .live }
         tokens = [
-            channel.client.onStatusChange { [weak self] change in
-                self?.statusChanged(change.new)
+            channel.client.onStatusChange { [weak self] status in
+                self?.statusChanged(status)
             },
             channel.bind("pusher:subscription_succeeded") { [weak self] _ in self?.confirmed() },
         ]

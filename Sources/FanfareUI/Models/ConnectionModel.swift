@@ -27,7 +27,7 @@ public import FanfareClient
         status = client.status
         super.init()
         tokens = [
-            client.onStatusChange { [weak self] change in self?.status = change.new },
+            client.onStatusChange { [weak self] status in self?.status = status },
             client.onError { [weak self] error in self?.lastError = error },
         ]
     }

@@ -18,8 +18,9 @@ public import FanfareClient
     /// - Parameter channel: The channel, whose name begins with `presence-`.
     public init(of channel: Channel) {
         subscription = channel.subscription()
-        members = channel.presence.members
-        me = channel.presence.me
+        let roster = channel.presence.roster
+        members = roster?.members ?? []
+        me = roster?.me
         super.init()
         token = channel.presence.onChange { [weak self] change in
             self?.members = change.roster.members

@@ -14,7 +14,7 @@ package enum HTTPRoute: Sendable, Hashable {
 }
 
 /// A proxy that opens tunnels (CONNECT, RFC 9110 §9.3.6), with optional credentials.
-package struct ProxyAddress: Sendable, Hashable, CustomStringConvertible {
+package struct ProxyAddress: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     /// A host name or an IP address; an IPv6 address without brackets.
     package let host: String
     /// The TCP port.
@@ -37,4 +37,7 @@ package struct ProxyAddress: Sendable, Hashable, CustomStringConvertible {
         let name = host.contains(":") ? "[\(host)]" : host
         return "http://\(user.map { "\($0):…@" } ?? "")\(name):\(port)"
     }
+
+    /// A mirror without the password.
+    package var customMirror: Mirror { Mirror(self, children: ["url": description]) }
 }

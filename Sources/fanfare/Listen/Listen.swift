@@ -83,8 +83,7 @@ struct Listen: AsyncParsableCommand {
             if conclusion == nil || refusals.areSeveral { Console.printError("\(error)") }
             if let conclusion { ending.yield(conclusion) }
         }
-        client.onStatusChange { change in
-            let status = change.new
+        client.onStatusChange { status in
             if let line = StatusLine.text(status, endpoint: endpoint) { Console.printError(line) }
             if case .failed(let error) = status { ending.yield(error) }
         }

@@ -3,7 +3,10 @@ import FanfareClient
 func fanfareClientProxy() {
     var options = ClientOptions()
     options.network.proxy = .http(
-        HTTPProxy(host: "proxy.example.com", port: 3128, user: "anna", password: "…")
+        host: "proxy.example.com",
+        port: 3128,
+        user: "anna",
+        password: "…"
     )
     let client = Fanfare(
         key: "app-key",

@@ -19,6 +19,6 @@ func presenceArticle() async throws {
     for try await change in changes {
         for member in change.joined { print(try member.decodeInfo(Info.self).name, "is here") }
         for member in change.left { print(member.id, "has gone") }
-        print(change.roster.count, "in the room")
+        print(change.roster.members.count, "in the room")
     }
 }

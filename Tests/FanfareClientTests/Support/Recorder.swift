@@ -20,7 +20,7 @@ actor Recorder {
     }
 
     func recordStatus(of client: Fanfare) {
-        client.onStatusChange { self.lines.append("\($0.old) to \($0.new)") }
+        client.onStatusChange { self.lines.append("\($0)") }
         client.onError { self.lines.append("\($0.code)") }
     }
 

@@ -33,6 +33,24 @@ final class Seen<Value: Sendable>: Sendable {
     }
 }
 
+/// What a channel's subscriptions mean for the time before them, one after the other.
+final class Continuities: Sendable {
+    private let seen = Seen<Continuity>()
+    private let count = Mutex(0)
+
+    init(of channel: Channel) { channel.onContinuity { [seen] in seen.add($0) } }
+
+    /// Waits for the next one; `nil` if there is none in time.
+    func next() async -> Continuity? {
+        let number = count.withLock { count in
+            count += 1
+            return count
+        }
+        await seen.wait(for: number)
+        return seen.all.dropFirst(number - 1).first
+    }
+}
+
 extension Updates.AsyncIterator where Failure == FanfareError {
     /// Waits for the next delivery, which should be an event, and returns its value.
     mutating func event<Value>(

@@ -13,7 +13,7 @@ import Testing
             let receiver = ScriptedReceiver()
             var request = TransportRequest.toBroker()
             request.endpoint = .plain(host: "127.0.0.1", port: 9)
-            request.proxy = .http(HTTPProxy(host: "127.0.0.1", port: 9))
+            request.proxy = .http(host: "127.0.0.1", port: 9)
             request.subprotocols = ["a", "b"]
             let connection = URLSessionTransport().open(request, receiver: receiver)
             connection.send(Array("early".utf8))

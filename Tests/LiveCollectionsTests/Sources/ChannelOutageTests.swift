@@ -222,8 +222,8 @@ struct ChannelOutageTests {
         defer { client.disconnect() }
         let list = try await live(client)
         client.subscribe("players")
-        client.unsubscribe("players")
-        client.unsubscribe("players")
+        client.channel("players").unsubscribe()
+        client.channel("players").unsubscribe()
         try remove(1, revision: 6)
         try await until { list.rows.isEmpty }
         #expect(list.state.isLive)

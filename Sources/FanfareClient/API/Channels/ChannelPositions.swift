@@ -24,37 +24,14 @@ extension Channel {
     ) -> ListenerToken {
         client.listen(to: \.continuities[name], perform)
     }
-
-    /// Returns the continuity of each confirmation of the subscription, from now on, as a sequence.
-    ///
-    /// The sequence continues after a disconnect. It ends when the channel is unsubscribed, and throws when the
-    /// subscription is refused or the client fails. If too many elements wait for a reader, it gets a gap instead
-    /// (``Gap/Reason/overflow``).
-    ///
-    /// - Returns: A sequence for one task.
-    public func continuities() -> Updates<Continuity, FanfareError> {
-        Updates(client.continuityBuffer(of: name))
-    }
 }
 
 extension Fanfare {
-    /// Adds the buffer of a new reader of a channel's continuities.
-    fileprivate func continuityBuffer(of channel: String) -> EventBuffer<Continuity> {
-        let buffer = EventBuffer<Continuity>(
-            policy: .reportsLoad(
-                limit: options.limits.maxPendingCallbacks,
-                byteLimit: .max,
-                overflow: .gap(Gap(.overflow))
-            ),
-            drained: { [weak self] reader, load in self?.drained(reader, load) }
-        )
+    /// The positions up to which the app has handled its channels' events, by channel; see ``Channel/position``.
+    public var positions: [String: ChannelPosition] {
         state.withLock { state in
-            if let error = state.ending(of: channel) {
-                buffer.finish(throwing: error)
-            } else {
-                state.continuitySequences[channel].add(buffer)
-            }
+            state.handled.filter { !state.session.subscriptions.hasLeft($0.key) }
+                .compactMapValues(\.position)
         }
-        return buffer
     }
 }

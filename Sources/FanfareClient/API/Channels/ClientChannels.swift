@@ -10,9 +10,6 @@ extension Fanfare {
     @discardableResult
     public func subscribe(_ name: String) -> Channel { channel(name).subscribe() }
 
-    /// Ends the subscription of ``subscribe(_:)``; see ``Channel/unsubscribe()``.
-    public func unsubscribe(_ name: String) { channel(name).unsubscribe() }
-
     func subscribe(
         to channel: String,
         with token: ChannelAuthorization?,

@@ -39,7 +39,7 @@ public struct PresenceMember: Sendable, Hashable, Identifiable {
 
 /// The members of a presence channel, in the order in which this client learned of them.
 public struct PresenceRoster: Sendable, Hashable {
-    /// All members, including this client's own user.
+    /// All members, including this client's own user; a user with several connections is one member.
     public private(set) var members: [PresenceMember]
     private var indices: [String: Int]
     private let myID: String?
@@ -52,9 +52,6 @@ public struct PresenceRoster: Sendable, Hashable {
             uniquingKeysWith: { first, _ in first }
         )
     }
-
-    /// The number of users; a user with several connections counts once.
-    public var count: Int { members.count }
 
     /// This client's own user.
     public var me: PresenceMember? { myID.flatMap { self[$0] } }
@@ -73,7 +70,7 @@ public struct PresenceRoster: Sendable, Hashable {
         // Some brokers send this for each connection of a user.
         case .memberAdded(_, let id, _) where indices[id] != nil: return nil
         case .memberAdded(let channel, let id, let info):
-            guard count < membersMax else {
+            guard members.count < membersMax else {
                 let limit = "more members than the limit of \(membersMax)"
                 throw .protocolViolation("\(channel) has \(limit)")
             }
@@ -115,7 +112,7 @@ public struct PresenceChange: Sendable, Hashable {
     }
 
     /// The approximate memory of a waiting change, in bytes: each change has its own list.
-    var byteCount: Int { 64 + roster.count * 80 }
+    var byteCount: Int { 64 + roster.members.count * 80 }
 
     /// Computes the difference between two lists; the first list has no joined members.
     init(from old: PresenceRoster?, to new: PresenceRoster) {

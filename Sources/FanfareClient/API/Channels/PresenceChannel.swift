@@ -9,19 +9,13 @@ import Primitives
 ///
 /// Each successful subscription replaces the list with the broker's, so the list is exact again after a reconnection;
 /// the changes in between are reported as joined and left. While the client is disconnected, the list is the last known
-/// one. It is empty before the first success and after ``Channel/unsubscribe()``.
+/// one. There is none before the first success and after ``Channel/unsubscribe()``.
 public struct PresenceChannel: Sendable, Hashable {
     /// The channel.
     public let channel: Channel
 
     /// All members; `nil` before the broker has sent the list.
     public var roster: PresenceRoster? { channel.client.roster(of: channel.name) }
-
-    /// All members; empty before the broker has sent the list.
-    public var members: [PresenceMember] { roster?.members ?? [] }
-
-    /// This client's own user; `nil` before the broker has sent the list.
-    public var me: PresenceMember? { roster?.me }
 
     /// The members as a sequence: the current ones first, if known, then every change.
     ///

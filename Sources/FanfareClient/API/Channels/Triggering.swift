@@ -81,6 +81,16 @@ extension Channel {
 }
 
 extension Fanfare {
+    /// The client events without an outcome, in sending order.
+    ///
+    /// After ``connect()`` has read ``ClientOptions/Recovery/outbox``, they include the events that it kept from an
+    /// earlier run of the app.
+    public var pendingEvents: [PendingEvent] {
+        state.withLock { state in
+            state.session.outbox.keys.compactMap { state.pendingEvents[$0] }
+        }
+    }
+
     func trigger(
         _ event: String,
         on channel: String,

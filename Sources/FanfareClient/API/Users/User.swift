@@ -109,18 +109,4 @@ public struct User: Sendable {
     ) -> ListenerToken {
         client.listen(to: \.watchlists, perform)
     }
-
-    /// Returns the watchlist as a sequence: its current state first, then its state after every change.
-    ///
-    /// A reader that is more than 64 changes behind misses the oldest, never the latest.
-    ///
-    /// - Returns: A sequence for one task.
-    public func watchlists() -> Updates<Watchlist, Never> {
-        let buffer = EventBuffer<Watchlist>(policy: .keepsNewest(limit: 64))
-        client.state.withLock { state in
-            buffer.send(state.session.signIn.watchlist)
-            state.watchlistSequences.add(buffer)
-        }
-        return Updates(buffer)
-    }
 }

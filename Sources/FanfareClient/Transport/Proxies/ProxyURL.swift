@@ -11,7 +11,7 @@ import Primitives
 ///
 /// Errors do not contain the password.
 enum ProxyURL {
-    static func read(_ url: String, called name: String) throws(InvalidOption) -> HTTPProxy {
+    static func read(_ url: String, called name: String) throws(InvalidOption) -> ProxyAddress {
         var rest = url[...]
         if let mark = url.firstRange(of: "://") {
             let scheme = url[..<mark.lowerBound].lowercased()
@@ -38,7 +38,7 @@ enum ProxyURL {
         guard let (host, port) = Endpoint.authority(rest), isHost(host) else {
             throw malformed(name, "has no valid host and port: \"\(rest)\"")
         }
-        return HTTPProxy(host: host, port: port ?? 80, user: user, password: password)
+        return ProxyAddress(host: host, port: port ?? 80, user: user, password: password)
     }
 
     private static func readLogin(
@@ -75,10 +75,10 @@ extension ClientOptions.Proxy {
         for endpoint: Endpoint,
         environment: (String) -> String? = { ProcessInfo.processInfo.environment[$0] }
     ) throws(InvalidOption) -> HTTPRoute {
-        switch self {
+        switch kind {
         case .system: return .system
         case .none: return .direct
-        case .http(let proxy): return .proxy(proxy.address)
+        case .address(let proxy): return .proxy(proxy)
         case .environment: break
         }
         // Not HTTP_PROXY: CGI servers set it from a request's `Proxy` field.
@@ -87,7 +87,7 @@ extension ClientOptions.Proxy {
             guard let url = environment(name), !url.isEmpty else { continue }
             let exceptions = environment("no_proxy") ?? environment("NO_PROXY") ?? ""
             if Self.isException(endpoint, exceptions) { return .direct }
-            return .proxy(try ProxyURL.read(url, called: "the environment's \(name)").address)
+            return .proxy(try ProxyURL.read(url, called: "the environment's \(name)"))
         }
         return .direct
     }

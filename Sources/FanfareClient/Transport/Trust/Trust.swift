@@ -47,8 +47,8 @@ extension ClientOptions {
         ///
         /// Also pin a spare key: if the broker changes to a key that is not pinned, clients cannot connect until they
         /// are updated. The pins also apply to authorisation endpoints. If an endpoint has other keys, pin one of them
-        /// too, or set ``AuthorizationEndpoint/trust``. With ``insecure`` the broker's own certificate must have the
-        /// key; its name and dates are not checked.
+        /// too, or pass a `trust` to the ``AuthorizationEndpoint``. With ``insecure`` the broker's own certificate must
+        /// have the key; its name and dates are not checked.
         ///
         /// - Parameter keys: The keys, which replace earlier pins; an empty set removes them.
         /// - Returns: The trust with these pins.

@@ -110,7 +110,7 @@
             """
 
         private static func proxyName(_ request: TransportRequest) -> String {
-            if case .http(let proxy) = request.proxy {
+            if case .address(let proxy) = request.proxy.kind {
                 "the proxy \(proxy)"
             } else {
                 "the system's proxy"
