@@ -1,4 +1,4 @@
-"""The files of a module are in layers: circles of files that name each other's types are small."""
+"""The files of a module are in layers: circles of files that name each other's types are small, and an API has a place."""
 
 import re
 from collections import defaultdict
@@ -15,6 +15,7 @@ MODIFIERS = r"(?:(?:public|package|internal|private|fileprivate|open|final|indir
 TYPE = re.compile(rf"^(?:@\w+(?:\([^)]*\))?\s+)*{MODIFIERS}(?:struct|class|enum|actor|protocol|typealias)\s+([A-Z]\w*)", re.M)
 TEXTS = re.compile(r'//[^\n]*|"(?:\\.|[^"\\\n])*"')
 NAME = re.compile(r"\b[A-Z]\w+\b")
+PUBLIC = re.compile(r"^[ ]*(?:@\w+(?:\([^)]*\))?\s+)*(?:public|open) (?!import\b|extension\b)", re.M)
 
 
 def users(module):
@@ -54,3 +55,10 @@ def circles(graph):
 def test_circles(module):
     largest = max(circles(users(SOURCES / module)), key=len)
     assert len(largest) <= CIRCLES[module], sorted(str(path.relative_to(SOURCES)) for path in largest)
+
+
+def test_the_api_of_the_client_is_in_one_folder():
+    """What an app uses is not beside the writers, sessions and sockets that serve it."""
+    client = SOURCES / "FanfareClient"
+    public = {path.relative_to(client).parts[0] for path in client.rglob("*.swift") if PUBLIC.search(path.read_text())}
+    assert public == {"API"}
