@@ -377,7 +377,7 @@ let package = Package(
         // A simulated network between a list's writer and its clients.
         module(
             "ListSimulation",
-            ["LiveCollections", "LiveRows", "TestRandom"],
+            ["LiveCollections", "LiveRows", "FanfareTesting", "TestRandom"],
             at: "Tests/ListSimulation"
         ),
         // The fuzz targets, which the tests run over the seeds.
@@ -515,7 +515,7 @@ let package = Package(
             "FanfareStorageTests",
             ["FanfareStorage", "FanfareOutbox", "FanfareClient", "FanfareTesting", .grdb]
         ),
-        tests("LiveRowsTests", ["LiveRows", "TestRandom"]),
+        tests("LiveRowsTests", ["LiveRows", "FanfareTesting", "TestRandom"]),
         tests("FanfareTestingTests", ["FanfareTesting", "FanfareClient"]),
         tests(
             "LiveCollectionsTests",
@@ -526,13 +526,19 @@ let package = Package(
         ),
         tests(
             "LiveQueriesTests",
-            ["LiveQueries", "LiveCollections", "LiveRows", "FanfareClient", .grdb]
+            [
+                "LiveQueries", "LiveCollections", "LiveRows", "FanfareClient", "FanfareTesting",
+                .grdb,
+            ]
         ),
         tests(
             "FanfareUITests",
             ["FanfareUI", "FanfareClient", "FanfareTesting", "LiveCollections", "LiveRows"]
         ),
-        tests("LiveTablesTests", ["LiveTables", "LiveCollections", "LiveRows", "TestRandom"]),
+        tests(
+            "LiveTablesTests",
+            ["LiveTables", "LiveCollections", "LiveRows", "FanfareTesting", "TestRandom"]
+        ),
         tests(
             "DemoSiteTests",
             ["LiveRows", "DemoSite", "TestSite", "FanfareAPI", "PusherProtocol", "HTTP1", .grdb]

@@ -1,4 +1,5 @@
 import FanfareClient
+import FanfareTesting
 import GRDB
 import LiveCollections
 import LiveQueries

@@ -1,3 +1,4 @@
+import FanfareTesting
 import LiveRows
 import TestRandom
 import Testing

@@ -1,3 +1,4 @@
+import FanfareTesting
 import LiveRows
 import Testing
 

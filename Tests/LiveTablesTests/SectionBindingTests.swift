@@ -1,3 +1,4 @@
+import FanfareTesting
 import LiveCollections
 import LiveRows
 import LiveTables

@@ -1,5 +1,6 @@
 import Dispatch
 import FanfareClient
+import FanfareTesting
 import LiveRows
 import Testing
 

@@ -1,3 +1,5 @@
+public import LiveRows
+
 /// A model of a table view with sections, for tests; see ``TableOracle``.
 ///
 /// The rules for rows also apply to sections. In addition, a batch changes either sections or rows, because table views

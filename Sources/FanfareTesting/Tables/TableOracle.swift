@@ -1,3 +1,5 @@
+public import LiveRows
+
 /// A model of a table view that checks its rules, for tests.
 ///
 /// It has a cell for each row and performs a batch as a table view does: deletions by the indices before it, insertions
