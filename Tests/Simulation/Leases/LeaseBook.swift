@@ -139,7 +139,7 @@ final class LeaseBook: @unchecked Sendable {
 
     private func receive(_ gap: Gap) {
         if missesGaps { return }
-        world.reach(.gap(gap.reason.rawValue))
+        world.reach(.gap("\(gap.reason)"))
         // The position of a channel that is held back is that of its last delivered event, which is not known here.
         if world.isSlow {
             expectation = .any(since: world.events.count)

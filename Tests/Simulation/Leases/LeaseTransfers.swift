@@ -9,17 +9,17 @@ extension LeaseWorld {
     func addDevice() {
         let number = devices.count + 1
         var options = ClientOptions()
-        options.transport = ClientTransport(Opener(world: self, index: number - 1))
+        options.network.transport = ClientTransport(Opener(world: self, index: number - 1))
         options.clock = clock.clientClock
         options.signer = LocalSigner(key: Scenario.keys[0], secret: Scenario.secrets[0])
         // No random part: a run is reproducible.
-        options.backoff = Backoff(floor: .seconds(1), window: .zero)
-        options.activityTimeout = .seconds(20)
-        options.pongTimeout = .seconds(10)
-        options.checksConnectionOnNetworkChange = false
-        options.resubscribeGrace =
+        options.reconnection.backoff = Backoff(floor: .seconds(1), window: .zero)
+        options.network.activityTimeout = .seconds(20)
+        options.network.pongTimeout = .seconds(10)
+        options.network.checksConnectionOnChange = false
+        options.recovery.resubscribeGrace =
             variant == .leftForgotten ? .zero : .milliseconds(LeaseScenario.resubscribeGrace)
-        if isSlow { options.maxPendingCallbacks = LeaseScenario.slowReaderMax }
+        if isSlow { options.limits.maxPendingCallbacks = LeaseScenario.slowReaderMax }
         let client = Fanfare(
             key: Scenario.keys[0],
             endpoint: .plain(host: "localhost"),
