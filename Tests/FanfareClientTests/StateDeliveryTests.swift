@@ -233,14 +233,19 @@ private final class StateBackend: Sendable {
         reading.cancel()
     }
 
-    @Test("A state that fails to load is not loaded again once the lease has ended")
-    func endsWhileLoading() async throws {
+    @Test(
+        "Once the lease has ended no state is loaded again, and none is delivered",
+        arguments: [true, false]
+    )
+    func endsWhileLoading(fails: Bool) async throws {
         let lease = channel.subscription()
         let reading = read(lease)
         client.connect()
         await backend.waitForRequests(1)
+        try trigger(1...1)
+        try await broker.settle()
         lease.cancel()
-        await backend.fail()
+        if fails { await backend.fail() } else { await backend.answer("late") }
         let ended = Seen<Bool>()
         Task {
             try await reading.value

@@ -74,7 +74,8 @@ final class StateReader<State: Sendable, Value: Sendable> {
             let fault: String
             do {
                 let state = try await load()
-                guard !Task.isCancelled else { break }
+                // The channel may have gone on without telling the reader.
+                guard !Task.isCancelled, !buffer.hasEnded else { break }
                 if case .confirmed(_, let other, _) = buffer.skip(toLast: \.isLoss) {
                     start = other
                     continue
