@@ -141,14 +141,19 @@ extension LeaseWorld {
             moved += try exchange.transfer(.max, whileDraining: false)
             guard exchange.status == 200 else { continue }
             events[event].isAccepted = true
-            guard
-                let match = exchange.body.firstMatch(of: /"stream":"([^"]+)","serial":(\d+)/),
-                let serial = UInt64(match.2)
-            else { continue }
-            try record(event, at: Position(stream: String(match.1), serial: serial))
+            if let position = position(in: exchange.body) { try record(event, at: position) }
         }
         exchanges.removeAll { $0.exchange.isAnswered }
         return moved
+    }
+
+    /// The position in an answer, without a regular expression, which would take half of a run's time.
+    private func position(in answer: String) -> Position? {
+        let parts = answer.split(separator: "\"")
+        guard let index = parts.firstIndex(of: "stream"), index + 5 < parts.count,
+            let serial = UInt64(parts[index + 5].dropFirst().prefix { $0.isNumber })
+        else { return nil }
+        return Position(stream: String(parts[index + 2]), serial: serial)
     }
 
     // MARK: - The broker's restarts
