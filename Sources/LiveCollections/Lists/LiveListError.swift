@@ -10,8 +10,6 @@ public enum LiveListError: Error, Hashable, Sendable {
     case tooManyRows(count: Int, limit: Int)
     /// The source is read-only.
     case readOnly
-    /// The backend's response has an unexpected status.
-    case badAnswer(status: Int, text: String)
     /// An edit was sent this many times without a usable answer; the backend may still have applied it.
     case unanswered(attempts: Int, reason: String)
     /// There is no connection to the list's channel.
@@ -47,8 +45,6 @@ extension LiveListError: CustomStringConvertible {
             ListOptions.rowsMax
             """
         case .readOnly: "the list's source is read-only; give it a commit closure"
-        case .badAnswer(let status, let text):
-            "the list's backend responded with status \(status): \(text)"
         case .unanswered(let attempts, let reason):
             """
             the edit was sent \(attempts) times without a usable answer and is reverted, although the backend may have \

@@ -8,9 +8,9 @@ extension ChannelSource {
     ///
     /// `POST base/operations` with `{"mutation":"…","operations":[…]}` returns `{"revision":14}`. The row of an `update`
     /// may have only `id` and the members to set; `null` removes one, and those that are absent stay. To refuse the edit,
-    /// the backend returns `{"error":"a sentence"}` with a status from 400 to 499; the list then reverts the edit. 401,
-    /// 407, 408, 421, 425 and 429 do not concern the edit: these, and any other answer, are failures, and the request
-    /// is sent again.
+    /// the backend returns `{"error":"a sentence"}` with a status from 400 to 499; the list then reverts the edit; 413
+    /// needs no such content. 401, 407, 408, 421, 425 and 429 do not concern the edit: these, and any other answer, are
+    /// failures, and the request is sent again.
     ///
     /// After a 401 the source requests new fields and sends the request a second time at once.
     ///
@@ -93,9 +93,11 @@ struct HTTPListBackend<Row: LiveRow & Codable>: Sendable where Row.ID: Sendable 
         case 200..<300: return answer
         case let status where BackendFailure.isRefusal(status):
             let refusal = try? JSONDecoder().decode(Refusal.self, repairing: answer.content)
-            let text = String(decoding: answer.content.prefix(200), as: UTF8.self)
-            throw refusal.map { LiveListError.refused(reason: $0.error) }
-                ?? .badAnswer(status: answer.status, text: text)
+            // Proxies refuse what is too long with a page of their own; other pages of theirs concern no edit.
+            guard let reason = refusal?.error ?? (status == 413 ? "it is too long" : nil) else {
+                throw BackendFailure(status: status)
+            }
+            throw LiveListError.refused(reason: reason)
         default: throw BackendFailure(status: answer.status)
         }
     }

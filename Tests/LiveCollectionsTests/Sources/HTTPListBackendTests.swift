@@ -59,6 +59,13 @@ import Testing
         }
     }
 
+    @Test("What is too long for a proxy is refused without a reason")
+    func tooLong() async throws {
+        await #expect(throws: LiveListError.refused(reason: "it is too long")) {
+            try await Exchange((413, "<html>")).backend().commit(Self.commit)
+        }
+    }
+
     @Test(
         "A status that does not concern the edit is none: it is sent again, also after a second 401",
         arguments: [401, 407, 408, 421, 425, 429]
@@ -99,6 +106,7 @@ import Testing
         arguments: [
             (503, "", "status 503; the request is sent again"),
             (408, "", "status 408"), (429, "", "status 429"),
+            (403, "<html>", "status 403; the request is sent again"),
             (200, "hello", #"status 200, but it is not {"revision":14}: it is invalid"#),
             (200, #"{"revision":"x"}"#, #""revision" is not a"#),
             (204, "", #"it is not {"revision":14}"#),

@@ -58,7 +58,8 @@ struct ToDoBackend: Sendable {
         let answer = try? JSONDecoder().decode(Answer.self, from: Data(response.body))
         switch response.status {
         case 200: return Data(response.body)
-        case let status where BackendFailure.isRefusal(status):
+        case let status
+        where BackendFailure.isRefusal(status) && (answer != nil || status == 413):
             throw Refusal(description: answer?.error ?? "The backend answered \(response.status).")
         default:
             throw Unavailable(
