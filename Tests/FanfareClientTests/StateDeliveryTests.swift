@@ -281,6 +281,49 @@ private final class StateBackend: Sendable {
         reading.cancel()
     }
 
+    @Test("After an overflow, no event of an earlier stream than the state is delivered")
+    func streamsAfterAnOverflow() async throws {
+        let buffer = EventBuffer<FollowedEvent>(
+            policy: .reportsLoad(
+                limit: 8,
+                byteLimit: 1 << 20,
+                overflow: .confirmed(.gap(Gap(.overflow)), at: nil, nil)
+            ),
+            drained: { _, _ in }
+        )
+        func send(_ data: String, _ stream: String, _ serial: UInt64) {
+            let event = ChannelEvent(name: "e", channel: "room", data: data)
+            buffer.send(.event(event, at: ChannelPosition(stream: stream, serial: serial)))
+        }
+        let lease = channel.subscription()
+        let reader = StateReader(buffer, of: lease, backend.load, \.position) { $0.data ?? "" }
+        let reading = Task { [seen] in
+            while let delivery = try await reader.next(isolation: nil) {
+                switch delivery {
+                case .state(let state): seen.add("state \(state.text)")
+                case .event(let data, _): seen.add(data)
+                case .undecodable: break
+                }
+            }
+        }
+        buffer.send(.confirmed(.gap(Gap(.overflow)), at: nil, nil))
+        send("old", "former", 10)
+        let position = ChannelPosition(stream: "later", serial: 3)
+        await backend.answer("A", at: position)
+        await seen.wait(for: 1)
+        await eventually("the next request or event") {
+            backend.count == 2 || seen.all.count == 2
+        }
+        // The client learns of the later stream.
+        buffer.send(.confirmed(.gap(Gap(.unknownStream)), at: position, nil))
+        send("new", "later", 4)
+        for text in ["B", "C"] { await backend.answer(text, at: position) }
+        await seen.wait(for: 3)
+        #expect(seen.all == ["state A", "state C", "new"])
+        reading.cancel()
+        lease.cancel()
+    }
+
     @Test("A lease with a position begins with the events behind it, and without a state")
     func givenPositions() async throws {
         // It keeps the channel in use.

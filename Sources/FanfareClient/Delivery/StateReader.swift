@@ -44,14 +44,21 @@ final class StateReader<State: Sendable, Value: Sendable> {
             case .confirmed(_, let start, let handling):
                 // Handled once the state is loaded.
                 defer { withExtendedLifetime(handling) {} }
-                let state = await loadState(from: start, isolation: isolation)
-                hasState = state != nil
-                if let state { return .state(state) }
-                if Task.isCancelled { return nil }
+                if let state = await loadState(from: start, isolation: isolation) {
+                    return .state(state)
+                }
             case .event(let event, let position):
                 guard hasState, !isInState(position) else { break }
+                if let loaded, let position, loaded.stream != position.stream {
+                    // The start was not known, after an overflow. The state is of an earlier stream, or of the next one.
+                    if let state = await loadState(from: position, isolation: isolation) {
+                        return .state(state)
+                    }
+                    break
+                }
                 return deliver(event, at: position)
             }
+            if Task.isCancelled { return nil }
         }
         return nil
     }
@@ -67,6 +74,7 @@ final class StateReader<State: Sendable, Value: Sendable> {
         isolation: isolated (any Actor)?
     ) async -> State? {
         let client = lease.channel.client
+        hasState = false
         var start = start
         var failures = 0
         var random = SystemRandomNumberGenerator()
@@ -85,6 +93,7 @@ final class StateReader<State: Sendable, Value: Sendable> {
                     fault = "\(position) is before the subscription, which begins at \(start)"
                 } else {
                     loaded = position
+                    hasState = true
                     return state
                 }
             } catch {
