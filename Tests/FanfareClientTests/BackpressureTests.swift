@@ -9,7 +9,7 @@ import Testing
 @Suite("The pause of reading", .timeLimit(.minutes(1))) struct BackpressureTests {
     @Test("Slow callbacks pause reading, and nothing is lost")
     func callbacksByCount() async {
-        let bench = Bench { $0.limits.maxPendingCallbacks = 10 }
+        let bench = Bench { $0.limits.pendingCallbackCountMax = 10 }
         let recorder = Recorder()
         await recorder.record(of: bench.client.channel("a"))
         let connection = await bench.subscribe(to: "a")
@@ -92,7 +92,7 @@ import Testing
 
     @Test("A stuck reader of one channel stops no other; what was held back is requested again")
     func stuckReaders() async throws {
-        let bench = Bench { $0.limits.maxPendingCallbacks = 10 }
+        let bench = Bench { $0.limits.pendingCallbackCountMax = 10 }
         var deliveries = bench.client.channel("a").subscription().deliveries("e")
             .makeAsyncIterator()
         var other = bench.client.channel("b").subscription().deliveries("e").makeAsyncIterator()
@@ -122,7 +122,7 @@ import Testing
 
     @Test("A reader that reads nothing for a while gets a gap, and its channel goes on")
     func stuckForGood() async throws {
-        let bench = Bench { $0.limits.maxPendingCallbacks = 10 }
+        let bench = Bench { $0.limits.pendingCallbackCountMax = 10 }
         var deliveries = bench.client.channel("a").subscription().deliveries("e")
             .makeAsyncIterator()
         let connection = await bench.subscribe(to: "a", at: 0)
@@ -149,7 +149,7 @@ import Testing
 
     @Test("Without positions, a slow reader gets a gap at once, and stops no other")
     func slowWithoutPositions() async throws {
-        let bench = Bench { $0.limits.maxPendingCallbacks = 10 }
+        let bench = Bench { $0.limits.pendingCallbackCountMax = 10 }
         let subscription = bench.client.channel("a").subscription()
         var slow = subscription.deliveries("e").makeAsyncIterator()
         var other = subscription.deliveries("other").makeAsyncIterator()
@@ -165,7 +165,7 @@ import Testing
 
     @Test("Channels go on when the readers that they wait for go away, at any time")
     func abandonedReaders() async throws {
-        let bench = Bench { $0.limits.maxPendingCallbacks = 10 }
+        let bench = Bench { $0.limits.pendingCallbackCountMax = 10 }
         let subscription = bench.client.channel("a").subscription()
         let connection = await bench.subscribe(to: "a", at: 0)
         for round in 0..<300 {
@@ -206,7 +206,7 @@ import Testing
     )
     func unreadSequences(length: Int) async throws {
         let bench = Bench {
-            $0.limits.maxPendingCallbacks = 10
+            $0.limits.pendingCallbackCountMax = 10
             $0.limits.pendingCallbackBytesMax = 5000
         }
         let deliveries = bench.client.channel("a").subscription().deliveries("e")

@@ -245,7 +245,7 @@ import WebSocket
 
     @Test func holdsTheServerUpWhileCallbacksAreSlow() async throws {
         let (server, port) = try await ScriptedServer.start()
-        let client = client(port) { $0.limits.maxPendingCallbacks = 100 }
+        let client = client(port) { $0.limits.pendingCallbackCountMax = 100 }
         let recorder = Recorder()
         await recorder.record(of: client.channel("a"))
         client.subscribe("a")

@@ -129,7 +129,7 @@ extension ClientOptions {
         /// broker once the reader has caught up to half of the limit. Other channels continue. A reader that reads
         /// nothing for ten seconds gets a gap (``Gap/Reason/overflow``) instead of what has waited; if the broker
         /// numbers no events, it gets one at once.
-        public var maxPendingCallbacks = 4096
+        public var pendingCallbackCountMax = 4096
         /// The most bytes of event data in those calls or elements, with the same consequence.
         public var pendingCallbackBytesMax = 8 << 20
         /// The most members of a presence channel, and the most watched users, to keep; more are reported and not kept.

@@ -8,7 +8,7 @@
 ///
 /// Every iterator receives every event: the first iterator from the creation of the sequence on, others from their own
 /// creation on. While a reader is too far behind, the client holds back the channel, and requests the events again
-/// later. A reader that is stuck gets a gap: ``ClientOptions/Limits/maxPendingCallbacks``.
+/// later. A reader that is stuck gets a gap: ``ClientOptions/Limits/pendingCallbackCountMax``.
 ///
 /// The sequence continues after a disconnect: after the next subscription it delivers ``Delivery/recovered(count:)`` or
 /// ``Delivery/gap(_:)``. ``Fanfare/disconnect()`` suspends it until the next ``Fanfare/connect()``. It ends when the

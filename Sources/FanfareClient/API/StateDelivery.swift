@@ -47,7 +47,7 @@ extension ChannelSubscription {
     /// - Parameters:
     ///   - event: The event's name; `nil` for all, with those of the protocol.
     ///   - load: Loads the state. It should have a time limit: while it loads, events wait for it, with the limit and
-    ///     the consequence of ``ClientOptions/Limits/maxPendingCallbacks``. After a gap the state is loaded again.
+    ///     the consequence of ``ClientOptions/Limits/pendingCallbackCountMax``. After a gap the state is loaded again.
     ///   - position: The channel position that the state is known to contain, from the backend; `nil` if unknown.
     ///     Events up to it are left out, and a state from before the subscription is loaded again.
     /// - Returns: A sequence that holds the lease. Each iterator loads its own state.

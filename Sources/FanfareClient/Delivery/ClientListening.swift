@@ -63,7 +63,7 @@ extension Fanfare {
     ) -> EventBuffer<Delivery<ChannelEvent>> {
         let buffer = EventBuffer<Delivery<ChannelEvent>>(
             policy: .reportsLoad(
-                limit: options.limits.maxPendingCallbacks,
+                limit: options.limits.pendingCallbackCountMax,
                 byteLimit: options.limits.pendingCallbackBytesMax,
                 overflow: .gap(Gap(.overflow))
             ),

@@ -140,7 +140,7 @@ extension Fanfare {
     ) -> EventBuffer<FollowedEvent> {
         let buffer = EventBuffer<FollowedEvent>(
             policy: .reportsLoad(
-                limit: options.limits.maxPendingCallbacks,
+                limit: options.limits.pendingCallbackCountMax,
                 byteLimit: options.limits.pendingCallbackBytesMax,
                 overflow: .confirmed(.gap(Gap(.overflow)), at: nil, nil)
             ),

@@ -260,7 +260,7 @@ extension Fanfare {
     }
 
     private func isTooMuch(_ load: Load) -> Bool {
-        load.count > options.limits.maxPendingCallbacks
+        load.count > options.limits.pendingCallbackCountMax
             || load.bytes > options.limits.pendingCallbackBytesMax
     }
 
@@ -290,7 +290,7 @@ extension Fanfare {
 
     /// Resumes what has waited for a reader, once it is below half of the limits.
     func drained(_ reader: ObjectIdentifier, _ load: Load) {
-        guard load.count <= options.limits.maxPendingCallbacks / 2,
+        guard load.count <= options.limits.pendingCallbackCountMax / 2,
             load.bytes <= options.limits.pendingCallbackBytesMax / 2
         else { return }
         let channel = state.withLock { state in

@@ -19,7 +19,7 @@ extension LeaseWorld {
         options.network.checksConnectionOnChange = false
         options.recovery.resubscribeGrace =
             variant == .leftForgotten ? .zero : .milliseconds(LeaseScenario.resubscribeGrace)
-        if isSlow { options.limits.maxPendingCallbacks = LeaseScenario.slowReaderMax }
+        if isSlow { options.limits.pendingCallbackCountMax = LeaseScenario.slowReaderMax }
         let client = Fanfare(
             key: Scenario.keys[0],
             endpoint: .plain(host: "localhost"),
