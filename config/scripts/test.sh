@@ -52,12 +52,12 @@ swift_tests redis --filter "$servers"
 # The server of the Python package is built without TLS.
 PATH=$valkey_programs:$PATH swift_tests valkey --filter "$valkey" --skip answersThroughTCPAndTLS
 
-# Witnesses mostly wait, so that two cores have time for four files at once, the longest first.
+# Witnesses mostly wait, so that two cores have time for three files at once, the longest first.
 echo "Running the witnesses …"
 readonly longest=(Tests/witnesses/test_{cluster,recovery,packages}.py)
 mapfile -t others < <(printf '%s\n' Tests/witnesses/test_*.py | grep -vxF "$(printf '%s\n' "${longest[@]}")")
 witness_status=0
-PYTHONDONTWRITEBYTECODE=1 .venv/bin/python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder \
+PYTHONDONTWRITEBYTECODE=1 .venv/bin/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder \
     "${longest[@]}" "${others[@]}" || witness_status=$?
 finish witnesses
 wait $simulation_id || swift_status=$?
