@@ -107,10 +107,12 @@ def articles(broker, backend, demos, certificate, folder):
         source = file.read_text()
         for old, new in replaced.items():
             source = source.replace(old, new)
-        name, effects = re.search(r"^(?:@MainActor )?func (\w+)\(\)([a-z ]*)\{", source, re.M).groups()
+        function = re.search(r"^(?:@MainActor )?func (\w+)\(\)([a-z ]*)\{", source, re.M)
+        name, effects = function.groups()
         if "async" in effects:
             # As at the top level of a program, where nothing is released.
-            source = re.sub(r"^}$", STAY + "}", source, count=1, flags=re.M)
+            end = source.index("\n}\n", function.end()) + 1
+            source = source[:end] + STAY + source[end:]
         files[file.name] = source
         prefix = ("try " if "throws" in effects else "") + ("await " if "async" in effects else "")
         calls.append(f'case "{name}": {prefix}{name}()')
@@ -163,11 +165,13 @@ def test_a_client_event_reaches_the_other_subscriber(articles, subscribed):
             first.await_line("^true$")
 
 
-def test_a_typed_channel_has_messages_and_members(articles, library, subscribed):
-    with articles("typedChannelsArticle") as program:
+def test_events_have_types(articles, library, subscribed):
+    with articles("typedEventsArticle") as program:
         subscribed("presence-room")
         library.trigger("presence-room", "message", {"text": "Hello"})
-        program.await_line("^Hello is for 1$")
+        program.await_line("^Hello$")
+        with articles("typedEventsArticle"):
+            program.await_lines("^Ann is here$", "^…$")
 
 
 def test_a_user_signs_in_and_gets_messages(articles, library):
