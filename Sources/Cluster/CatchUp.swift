@@ -129,7 +129,7 @@ extension SharedChannels {
 
     /// Attaches the node to a channel again, and catches up.
     func attachAgain(_ remote: RemoteChannel) {
-        remote.fellBehind(at: partitions[remote.partition].counter)
+        remotes.fellBehind(remote)
         guard remote.attaching == nil else { return }
         let store = remotes.store(of: remote)
         store.channels.behind.append(remote)
@@ -147,7 +147,7 @@ extension SharedChannels {
                 remote.setHasJoinedAgain(false)
                 continue
             }
-            remote.fellBehind(at: partitions[index].counter)
+            remotes.fellBehind(remote)
             store.channels.behind.append(remote)
         }
         catchUpNext(in: store)

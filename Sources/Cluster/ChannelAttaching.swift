@@ -165,7 +165,7 @@ extension SharedChannels {
             } else {
                 // Everything published before the reply was received.
                 partitions.counts.divergences += 1
-                remote.fellBehind(at: partitions[remote.partition].counter)
+                remotes.fellBehind(remote)
             }
         }
         if let missing = remote.missing {

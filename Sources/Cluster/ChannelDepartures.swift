@@ -79,7 +79,7 @@ extension SharedChannels {
     }
 
     private func sendDetach(_ remote: RemoteChannel) {
-        guard remote.departing.isEmpty else {
+        guard remotes.departing[remote.address].isEmpty else {
             remote.isDetachRefused = true
             return
         }
@@ -118,7 +118,8 @@ extension SharedChannels {
             vacant.removeFirst()
             guard remotes[remote.address] === remote, remote.vacantSince == since else { continue }
             guard remote.attaching == nil, !remote.isQueued,
-                remotes.subscriptionCount(of: remote) == 0, remote.departing.isEmpty
+                remotes.subscriptionCount(of: remote) == 0,
+                remotes.departing[remote.address].isEmpty
             else {
                 // A subscription waits for Redis and may be abandoned, or Redis has to be notified of the end of the
                 // last one.

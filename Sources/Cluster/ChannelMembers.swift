@@ -13,8 +13,6 @@ import Shard
 final class ChannelMembers {
     // The channels own this object.
     private unowned let shared: SharedChannels
-    /// The users of this node that leave if they do not return in time.
-    private var departing = DepartingMembers()
     private lazy var leaving = DelayedWork(on: context.reactor) { [unowned self] in leaveDue() }
 
     init(_ shared: SharedChannels) { self.shared = shared }
@@ -27,13 +25,12 @@ final class ChannelMembers {
     /// Whether a subscription waits for its user to become a member.
     func joins(_ subscription: PendingSubscription, _ remote: RemoteChannel) -> Bool {
         guard let member = subscription.member else { return false }
-        let isDeparting = remote.departing.removeValue(forKey: member.id) != nil
-        if isDeparting { departing.remove(member.id, from: remote.address) }
+        let isDeparting = remotes.departing.remove(member.id, from: remote.address) != nil
         guard !remote.joined.contains(member.id) || isDeparting && isChanged(member, remote) else {
             return false
         }
         // With another info, a user leaves and joins.
-        if isDeparting { leave(member.id, remote, since: .zero) }
+        if isDeparting { leave(member.id, remote) }
         if remote.join(subscription, as: member.id) {
             let call = arrival(of: member, on: remote, membersMax: membersMax(of: remote))
             shared.partitions.send(call, to: remote.partition) { [self] reply in
@@ -78,8 +75,8 @@ final class ChannelMembers {
         case .refused:
             let subscriptions = remote.takeJoining(member.id) ?? []
             // Another user of this node makes room, if one is about to leave.
-            if let user = remote.members.members.first(where: { remote.departing[$0.id] != nil }) {
-                leaveNow(user.id, remote)
+            if let departure = remotes.departing.takeFirst(of: remote.address) {
+                leaveNow(departure.user, remote, since: departure.time)
                 for subscription in subscriptions {
                     shared.subscribe(subscription, to: remote.address)
                 }
@@ -125,54 +122,54 @@ final class ChannelMembers {
 
     /// Called when the last connection of a user may have left a channel.
     func leaveIfAbsent(_ user: UserID, _ remote: RemoteChannel) {
-        guard remote.joined.contains(user), remote.departing[user] == nil else { return }
-        guard !isPresent(user, on: remote) else { return }
-        remote.departing[user] = context.reactor.now
-        let app = context.registry.apps[remote.address.app]
-        let grace = Int64(app?.features.presenceGrace ?? 0) * 1_000
-        guard grace > 0 else { return leaveNow(user, remote) }
-        // When no member has a connection, none is there to see who leaves.
-        guard remote.departing.count < remote.members.members.count else {
-            for user in remote.departing.keys.sorted(by: { $0.text < $1.text }) {
-                leaveNow(user, remote)
+        let address = remote.address
+        guard remote.joined.contains(user), remotes.departing[address][user] == nil,
+            !isPresent(user, on: remote)
+        else { return }
+        let grace = context.registry.apps[address.app]?.features.presenceGrace ?? 0
+        guard grace > 0 else { return leave(user, remote) }
+        remotes.departing.add(user, from: address, after: grace, at: context.milliseconds)
+        guard remotes.departing[address].count < remote.members.members.count else {
+            // When no member has a connection, none is there to see who leaves.
+            let departing = remotes.departing.removeAll(from: address)
+            for (user, time) in departing.sorted(by: { $0.key.text < $1.key.text }) {
+                leaveNow(user, remote, since: time)
             }
             return
         }
-        let due = context.milliseconds + grace
-        departing.add(user, from: remote.address, until: due, after: grace)
         scheduleLeaving()
     }
 
     private func scheduleLeaving() {
-        guard let due = departing.nextDue else { return }
+        guard let due = remotes.departing.nextDue else { return }
         // The times of another app's members may be earlier.
         leaving.schedule(after: .milliseconds(min(max(due - context.milliseconds, 1), 1_000)))
     }
 
     private func leaveDue() {
-        let due = departing.takeDue(atMost: SharedChannels.departuresMax, at: context.milliseconds)
-        for (address, user) in due {
-            if let remote = remotes[address] { leaveNow(user, remote) }
+        let now = context.milliseconds
+        for departure in remotes.departing.takeDue(atMost: SharedChannels.departuresMax, at: now) {
+            guard let remote = remotes[departure.address] else { continue }
+            leaveNow(departure.user, remote, since: departure.time)
         }
         scheduleLeaving()
     }
 
-    /// Ends the membership of a departing user, unless the user has a connection again.
-    private func leaveNow(_ user: UserID, _ remote: RemoteChannel) {
-        departing.remove(user, from: remote.address)
-        guard let since = remote.departing.removeValue(forKey: user) else { return }
+    /// Ends the membership of a user who was departing, unless the user has a connection again.
+    private func leaveNow(_ user: UserID, _ remote: RemoteChannel, since time: Int64) {
         guard remote.joined.contains(user), !isPresent(user, on: remote) else { return }
-        leave(user, remote, since: since.duration(to: context.reactor.now))
+        leave(user, remote, since: time)
     }
 
-    /// Ends the membership of a user whose last connection has left this long ago.
-    private func leave(_ user: UserID, _ remote: RemoteChannel, since elapsed: Duration) {
+    /// Ends the membership of a user whose last connection left at this time in milliseconds, or now.
+    private func leave(_ user: UserID, _ remote: RemoteChannel, since time: Int64? = nil) {
+        let now = context.milliseconds
         remote.joined.remove(user)
         let call = remotes.calls(of: remote).leave(
             remote.channel,
             as: user.text,
             shared.rules[remote.address],
-            since: elapsed
+            since: .milliseconds(now - (time ?? now))
         )
         shared.partitions.send(call, to: remote.partition) { [self] reply in
             left(reply, remote, user)
@@ -200,7 +197,9 @@ final class ChannelMembers {
 
     func memberLeft(_ user: UserID, _ remote: RemoteChannel) {
         // It leaves anyway.
-        if remote.departing.removeValue(forKey: user) != nil { remote.joined.remove(user) }
+        if remotes.departing.remove(user, from: remote.address) != nil {
+            remote.joined.remove(user)
+        }
         // Another node has declared this one dead, and removed its data.
         guard !remote.joined.contains(user) else { return shared.attachAgain(remote) }
         if remote.members.remove(user) { announceDeparture(of: user, on: remote) }

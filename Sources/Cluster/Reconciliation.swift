@@ -103,7 +103,7 @@ final class Reconciliation {
             let user = UserID(element.text)
             if let remote, channels.members.isPresent(user, on: remote) { return }
             remote?.joined.remove(user)
-            remote?.departing[user] = nil
+            channels.remotes.departing.remove(user, from: address)
             let call = partitions[index].calls.leave(channel, as: user.text, rules[address])
             partitions.send(call, to: index, as: UnawaitedCall())
         }

@@ -15,7 +15,7 @@ final class RemoteChannel {
     var isSubscribed = false
     /// Whether it waits in its store's queue to be attached or detached.
     var isQueued = false
-    private let isPresence: Bool
+    let isPresence: Bool
     /// What the unanswered call of `attach` reads; `nil` if none is unanswered.
     var attaching: PartitionCalls.Interests?
     /// Its cost among the channels of its store that are catching up; 0 if it is none of them.
@@ -54,8 +54,6 @@ final class RemoteChannel {
     var members = SharedMembers()
     /// The users that this node has made members.
     var joined: Set<UserID> = []
-    /// Those of them whose last connection has left, and when it did.
-    var departing: [UserID: MonotonicTime] = [:]
     /// The subscriptions that wait for their users to become members.
     var joining = PendingSubscriptions()
     /// The users that were reported to Redis and are not members yet.
@@ -186,7 +184,7 @@ final class RemoteChannel {
         waiting.append(contentsOf: joining.removeAll())
         (arriving, announced) = ([], [])
         // A user without a connection on the channel joins when a subscription is granted.
-        (joined, departing) = ([], [:])
+        joined = []
     }
 }
 

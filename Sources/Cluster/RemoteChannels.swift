@@ -13,6 +13,8 @@ final class RemoteChannels {
     private(set) var topics = SegmentedDictionary<String, RemoteChannel>()
     /// The number of channels to which the node is attached.
     private(set) var attachedCount = 0
+    /// The users of this node that leave a presence channel if they do not return in time.
+    var departing = DepartingMembers()
 
     init(_ partitions: Partitions, _ service: ChannelService) {
         (self.partitions, self.service) = (partitions, service)
@@ -74,10 +76,8 @@ final class RemoteChannels {
     ///
     /// One turn does it for all channels of a store, so each should cost as little as possible.
     func lose(partition index: Int) {
-        let partition = partitions[index]
-        let counter = partition.counter
-        for remote in partition.channels {
-            remote.fellBehind(at: counter)
+        for remote in partitions[index].channels {
+            fellBehind(remote)
             remote.isSubscribed = false
             remote.attaching = nil
             if remote.countedSubscriptions > 0 { attachedCount -= 1 }
@@ -85,6 +85,12 @@ final class RemoteChannels {
             remote.catchingUpCost = 0
             remote.isQueued = false
         }
+    }
+
+    /// Called when the connection is lost, or when a message was not received.
+    func fellBehind(_ remote: RemoteChannel) {
+        remote.fellBehind(at: partitions[remote.partition].counter)
+        if remote.isPresence { departing.removeAll(from: remote.address) }
     }
 
     // MARK: - Streams

@@ -84,9 +84,8 @@ public struct ChannelHome: Sendable {
         let membersMax = app?.limits.membersMax ?? 0
         let wasVacant = isVacant
         var arrival = add(subscriber, to: address, sharing: &state, membersMax: membersMax)
-        if case .refused = arrival, let user = presence.removeDeparting() {
-            state.departing.remove(user, from: address)
-            effects.append(notice(ofDeparture: user, address, app, state))
+        if case .refused = arrival, let first = state.departing.takeFirst(of: address) {
+            effects += removeDeparted(first.user, at: address, of: app, sharing: state)
             arrival = add(subscriber, to: address, sharing: &state, membersMax: membersMax)
         }
         if case .refused = arrival { return effects + [.refuse(membersMax: membersMax)] }
@@ -211,7 +210,7 @@ public struct ChannelHome: Sendable {
         now: Int64
     ) -> [Effect] {
         var effects: [Effect] = []
-        let grace = Int64(app?.features.presenceGrace ?? 0) * 1_000
+        let grace = app?.features.presenceGrace ?? 0
         let departure = departure(of: connection, from: address, staysMember: grace > 0)
         switch departure {
         case .unknown: return []
@@ -224,12 +223,12 @@ public struct ChannelHome: Sendable {
         if isVacant {
             effects.append(.notify(.vacated))
             if let limit { effects.append(.limitMet(limit)) }
-            for member in presence.members { state.departing.remove(member.id, from: address) }
+            state.departing.removeAll(from: address)
             presence = PresenceMembers()
         } else if case .memberLeft(let user) = departure {
             effects.append(notice(ofDeparture: user, address, app, state))
         } else if case .memberDeparts(let user) = departure {
-            state.departing.add(user, from: address, until: now + grace, after: grace)
+            state.departing.add(user, from: address, after: grace, at: now)
         }
         return effects
     }

@@ -358,7 +358,7 @@ public struct HomeShardState: ~Copyable, Sendable {
     public mutating func takeDeparted(
         atMost countMax: Int,
         at now: Int64
-    ) -> [(address: ChannelAddress, user: UserID)] {
+    ) -> [DepartingMembers.Departure] {
         departing.takeDue(atMost: countMax, at: now)
     }
 

@@ -4,7 +4,7 @@ public import PusherProtocol
 ///
 /// All connections of a user are one member. The member's info is that of the user's first connection, until the last
 /// one has left. A member may stay for a while without a connection, since most reload a page. Every operation takes
-/// constant time, except ``removeDeparting()``.
+/// constant time.
 public struct PresenceMembers: Sendable {
     /// The result of adding a connection.
     public enum Arrival: Equatable, Sendable {
@@ -35,15 +35,10 @@ public struct PresenceMembers: Sendable {
         var index: Int
         /// The number of connections; 0 for a departing member.
         var connectionCount: Int
-        /// The number of the departure, which grows; only of a departing member.
-        var departure = 0
     }
 
     /// The members, in no particular order, including departing ones.
     public private(set) var members: [Member] = []
-    /// The number of members without a connection.
-    private var departingCount = 0
-    private var departuresCount = 0
     private var entries: [UserID: Entry] = [:]
     private var users: [SocketID: UserID] = [:]
 
@@ -63,7 +58,6 @@ public struct PresenceMembers: Sendable {
             entries[member.id]?.connectionCount += 1
             record(connection, of: members[entry.index].id)
             guard entry.connectionCount == 0 else { return .knownMember }
-            departingCount -= 1
             let isChanged = members[entry.index].info != member.info
             if isChanged { members[entry.index] = member }
             return .returned(isChanged: isChanged)
@@ -96,10 +90,7 @@ public struct PresenceMembers: Sendable {
             return .memberStays
         }
         guard !staysMember else {
-            departuresCount += 1
             entries[user]?.connectionCount = 0
-            entries[user]?.departure = departuresCount
-            departingCount += 1
             return .memberDeparts(user)
         }
         remove(user, entry)
@@ -109,21 +100,8 @@ public struct PresenceMembers: Sendable {
     /// Removes a member without a connection, and returns whether the user was one.
     public mutating func removeDeparting(_ user: UserID) -> Bool {
         guard let entry = entries[user], entry.connectionCount == 0 else { return false }
-        departingCount -= 1
         remove(user, entry)
         return true
-    }
-
-    /// Removes and returns the member who has been without a connection for longest; `nil` if there is none.
-    ///
-    /// The cost grows with the number of members, so this is for channels that are full.
-    public mutating func removeDeparting() -> UserID? {
-        guard departingCount > 0 else { return nil }
-        let departing = entries.lazy.filter { $0.value.connectionCount == 0 }
-        guard let user = departing.min(by: { $0.value.departure < $1.value.departure })?.key,
-            removeDeparting(user)
-        else { return nil }
-        return user
     }
 
     private mutating func remove(_ user: UserID, _ entry: Entry) {

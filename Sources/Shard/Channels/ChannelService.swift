@@ -211,10 +211,11 @@ package final class ChannelService: TimerTarget {
     /// Removes the members that have not returned in time.
     private func removeDeparted() {
         let departed = state.takeDeparted(atMost: Self.departuresMax, at: context.milliseconds)
-        for (address, user) in departed {
+        for departure in departed {
+            let address = departure.address
             guard let channel = table[address] else { continue }
             let effects = channel.home.removeDeparted(
-                user,
+                departure.user,
                 at: address,
                 of: context.registry.apps[address.app],
                 sharing: state

@@ -82,8 +82,8 @@ private final class Home {
     /// Removes the members that have not returned until a time.
     func removeDeparted(at time: Int64) -> [String] {
         now = time
-        return state.takeDeparted(atMost: 64, at: now).flatMap { _, user in
-            home.removeDeparted(user, at: address, of: app, sharing: state).map(words)
+        return state.takeDeparted(atMost: 64, at: now).flatMap {
+            home.removeDeparted($0.user, at: address, of: app, sharing: state).map(words)
         }
     }
 
