@@ -42,7 +42,7 @@ extension BrokerState {
 
     /// Performs the effects of a home.
     mutating func perform(
-        _ effects: [ChannelHome.Effect],
+        _ effects: [ChannelEffect],
         on name: ChannelName,
         for subscriber: (connection: Int, request: UInt32)? = nil,
         at now: Duration
@@ -68,7 +68,7 @@ extension BrokerState {
     }
 
     private mutating func complete(
-        _ grant: ChannelHome.Grant,
+        _ grant: ChannelEffect.Grant,
         of name: ChannelName,
         _ connection: Int,
         request: UInt32

@@ -7,46 +7,6 @@ public import PusherProtocol
 /// A value without I/O: a request goes in, its effects come out, and the caller performs them in order. All effects of
 /// a channel travel over one FIFO link to each shard, so every subscriber sees them in the home's order.
 public struct ChannelHome: Sendable {
-    /// An effect that the caller has to perform.
-    ///
-    /// Large payloads are indirect: nearly every subscription has one effect, the grant.
-    public enum Effect: Sendable {
-        /// Send the grant to the subscriber's shard, after everything that was fanned out before.
-        case grant(Grant)
-        /// Refuse the subscription: the channel has `membersMax` members.
-        case refuse(membersMax: Int)
-        /// Send a notice to all subscribers, in order with the channel's events.
-        ///
-        /// It may wait up to `delayMax` milliseconds for other notices, to share their sends.
-        indirect case fanOut(ServerMessage, delayMax: Int)
-        /// Report to the observers.
-        case notify(ChannelEvent)
-        /// Count that a limit was reached.
-        case limitMet(Limit)
-    }
-
-    /// The grant of a subscription.
-    public struct Grant: Sendable {
-        /// The first message after the acknowledgement, before live events.
-        public enum Opening: Sendable {
-            /// Nothing.
-            case live
-            /// The last event of a cache channel.
-            indirect case cached(Publication)
-            /// The notice that a cache channel holds no event.
-            case cacheMiss
-        }
-
-        /// The members of a presence channel, including the subscriber; empty on any other.
-        public let members: [Member]
-        /// The first message after the acknowledgement.
-        public let opening: Opening
-        /// Where the subscription begins, if the client tracks its position or gets earlier messages.
-        public let replay: Replay?
-        /// Whether the subscription has a position: kept by the client, or for its session token by the broker.
-        public let hasPosition: Bool
-    }
-
     /// The number of subscribers, by shard.
     public private(set) var subscribers: SubscriberCounts
     /// The members of a presence channel; empty on any other.
@@ -79,8 +39,8 @@ public struct ChannelHome: Sendable {
         sharing state: inout HomeShardState,
         behind archived: ArchivedMessages = ArchivedMessages(),
         at now: Int64
-    ) -> [Effect] {
-        var effects: [Effect] = []
+    ) -> [ChannelEffect] {
+        var effects: [ChannelEffect] = []
         let membersMax = app?.limits.membersMax ?? 0
         let wasVacant = isVacant
         var arrival = add(subscriber, to: address, sharing: &state, membersMax: membersMax)
@@ -91,37 +51,15 @@ public struct ChannelHome: Sendable {
         if case .refused = arrival { return effects + [.refuse(membersMax: membersMax)] }
         if wasVacant { effects.append(.notify(.occupied)) }
         if let member = subscriber.member {
-            announce(arrival, of: member, address, app, &state, &effects)
+            if case .returned = arrival { state.departing.remove(member.id, from: address) }
+            // Before the grant: the subscriber is added to the fan-out after these notices, and finds itself among the
+            // members of the grant.
+            effects += notices(on: address, app, state).effects(of: arrival, of: member)
         }
         grant(to: subscriber, on: address, of: app, &state, &effects, behind: archived, at: now)
         // After the grant, so that the subscriber gets the count too.
         updateCount(of: address, app, &state, &effects, at: now)
         return effects
-    }
-
-    /// Announces a member that is new, or has returned with another info.
-    private mutating func announce(
-        _ arrival: PresenceMembers.Arrival,
-        of member: Member,
-        _ address: ChannelAddress,
-        _ app: App?,
-        _ state: inout HomeShardState,
-        _ effects: inout [Effect]
-    ) {
-        switch arrival {
-        case .knownMember, .refused: return
-        case .newMember: effects.append(.notify(.memberAdded(member.id)))
-        case .returned(let isChanged):
-            state.departing.remove(member.id, from: address)
-            // Observers know of the departure.
-            effects.append(.notify(.memberAdded(member.id)))
-            guard isChanged else { return }
-            effects.append(notice(ofDeparture: member.id, address, app, state))
-        }
-        // Before the grant: the subscriber is added to the fan-out after this notice, and finds itself among the
-        // members of the grant.
-        let notice = ServerMessage.memberAdded(member, to: address.name)
-        effects.append(.fanOut(notice, delayMax: noticeDelay(app, state)))
     }
 
     /// Adds a subscriber whom a store has admitted, which itself announces members and counts; returns the effects to
@@ -135,10 +73,10 @@ public struct ChannelHome: Sendable {
         sharing state: inout HomeShardState,
         behind archived: ArchivedMessages = ArchivedMessages(),
         at now: Int64
-    ) -> [Effect] {
+    ) -> [ChannelEffect] {
         // The store has counted the members.
         _ = add(subscriber, to: address, sharing: &state, membersMax: .max)
-        var effects: [Effect] = []
+        var effects: [ChannelEffect] = []
         grant(to: subscriber, on: address, of: app, &state, &effects, behind: archived, at: now)
         return effects
     }
@@ -169,7 +107,7 @@ public struct ChannelHome: Sendable {
         on address: ChannelAddress,
         of app: App?,
         _ state: inout HomeShardState,
-        _ effects: inout [Effect],
+        _ effects: inout [ChannelEffect],
         behind archived: ArchivedMessages,
         at now: Int64
     ) {
@@ -177,7 +115,7 @@ public struct ChannelHome: Sendable {
             self.replay(to: subscriber, address, $0, &state, behind: archived, at: now)
         }
         if let stream { state.streams.countOpened(stream, from: subscriber.addressDigest) }
-        var opening = Grant.Opening.live
+        var opening = ChannelEffect.Grant.Opening.live
         if replay?.includesOpening(for: subscriber.position) != false {
             opening = state.opening(of: address, ahead: replay, app, &effects, at: now)
         }
@@ -185,7 +123,7 @@ public struct ChannelHome: Sendable {
         if let app, let start = replay?.start {
             replay?.start.position = issued(start.position, to: subscriber, address, app)
         }
-        let grant = Grant(
+        let grant = ChannelEffect.Grant(
             members: presence.members,
             opening: opening,
             replay: replay,
@@ -208,16 +146,12 @@ public struct ChannelHome: Sendable {
         of app: App?,
         sharing state: inout HomeShardState,
         now: Int64
-    ) -> [Effect] {
-        var effects: [Effect] = []
+    ) -> [ChannelEffect] {
         let grace = app?.features.presenceGrace ?? 0
         let departure = departure(of: connection, from: address, staysMember: grace > 0)
-        switch departure {
-        case .unknown: return []
-        case .memberStays: break
-        case .memberLeft(let user), .memberDeparts(let user):
-            effects.append(.notify(.memberRemoved(user)))
-        }
+        if case .unknown = departure { return [] }
+        var effects: [ChannelEffect] = []
+        if case .memberLeft(let user) = departure { effects.append(.notify(.memberRemoved(user))) }
         let limit = remove(from: shard, &state, at: now)
         updateCount(of: address, app, &state, &effects, at: now)
         if isVacant {
@@ -226,9 +160,11 @@ public struct ChannelHome: Sendable {
             state.departing.removeAll(from: address)
             presence = PresenceMembers()
         } else if case .memberLeft(let user) = departure {
-            effects.append(notice(ofDeparture: user, address, app, state))
-        } else if case .memberDeparts(let user) = departure {
-            state.departing.add(user, from: address, after: grace, at: now)
+            if grace > 0 {
+                state.departing.add(user, from: address, after: grace, at: now)
+            } else {
+                effects.append(notices(on: address, app, state).departure(of: user))
+            }
         }
         return effects
     }
@@ -242,19 +178,20 @@ public struct ChannelHome: Sendable {
         at address: ChannelAddress,
         of app: App?,
         sharing state: borrowing HomeShardState
-    ) -> [Effect] {
+    ) -> [ChannelEffect] {
         guard presence.removeDeparting(user) else { return [] }
-        return [notice(ofDeparture: user, address, app, state)]
+        return [notices(on: address, app, state).departure(of: user)]
     }
 
-    private func notice(
-        ofDeparture user: UserID,
-        _ address: ChannelAddress,
+    /// The notices for a channel of the present number of members; in a large one, each costs a send to every member.
+    private func notices(
+        on address: ChannelAddress,
         _ app: App?,
         _ state: borrowing HomeShardState
-    ) -> Effect {
-        let notice = ServerMessage.memberRemoved(channel: address.name.text, userID: user.text)
-        return .fanOut(notice, delayMax: noticeDelay(app, state))
+    ) -> MemberNotices {
+        let isLarge = presence.members.count > state.smallPresenceChannelMax
+        let delayMax = isLarge ? app?.features.presenceNoticeDelay ?? 0 : 0
+        return MemberNotices(channel: address.name, delayMax: delayMax)
     }
 
     /// Removes a subscriber of a channel that a store shares; the parameters are those of
@@ -430,7 +367,7 @@ public struct ChannelHome: Sendable {
     /// Announces a number of subscribers that a large channel has not announced yet.
     ///
     /// The channel is one of ``HomeShardState/takeDueCounts(at:)``; `app` is `nil` if it is no longer served.
-    public func announceCount(of address: ChannelAddress, of app: App?) -> [Effect] {
+    public func announceCount(of address: ChannelAddress, of app: App?) -> [ChannelEffect] {
         guard Self.announcesCounts(of: address, app) else { return [] }
         return Self.announcement(of: subscribers.total, on: address)
     }
@@ -441,7 +378,7 @@ public struct ChannelHome: Sendable {
         of address: ChannelAddress,
         _ app: App?,
         _ state: inout HomeShardState,
-        _ effects: inout [Effect],
+        _ effects: inout [ChannelEffect],
         at now: Int64
     ) {
         guard Self.announcesCounts(of: address, app) else { return }
@@ -453,7 +390,7 @@ public struct ChannelHome: Sendable {
         }
     }
 
-    private static func announcement(of count: Int, on address: ChannelAddress) -> [Effect] {
+    private static func announcement(of count: Int, on address: ChannelAddress) -> [ChannelEffect] {
         let notice = ServerMessage.subscriptionCount(channel: address.name.text, count: count)
         return [.notify(.subscriptionCount(count)), .fanOut(notice, delayMax: 0)]
     }
@@ -464,40 +401,5 @@ public struct ChannelHome: Sendable {
     public static func announcesCounts(of address: ChannelAddress, _ app: App?) -> Bool {
         app?.features.subscriptionCount == true && !address.name.kind.isPresence
             && address.name.kind != .serverToUser
-    }
-
-    /// The maximum delay of a membership notice; in a large channel, each notice costs a send to every member.
-    private func noticeDelay(_ app: App?, _ state: borrowing HomeShardState) -> Int {
-        guard presence.members.count > state.smallPresenceChannelMax else { return 0 }
-        return app?.features.presenceNoticeDelay ?? 0
-    }
-}
-
-/// A connection that requests a subscription.
-public struct Subscriber: Sendable {
-    /// The connection.
-    public let socketID: SocketID
-    /// The number of its shard.
-    public let shard: Int
-    /// Its user, if the channel is a presence channel.
-    public let member: Member?
-    /// Its position in the channel's stream, if it tracks one.
-    public let position: PositionRequest?
-    /// A digest of the client's address; 0 if it is not known, or does not matter.
-    public let addressDigest: UInt32
-
-    /// Creates a subscriber.
-    public init(
-        _ socketID: SocketID,
-        shard: Int,
-        member: Member? = nil,
-        position: PositionRequest? = nil,
-        addressDigest: UInt32 = 0
-    ) {
-        self.addressDigest = addressDigest
-        self.position = position
-        self.socketID = socketID
-        self.shard = shard
-        self.member = member
     }
 }

@@ -70,7 +70,7 @@ public struct HomeShardState: ~Copyable, Sendable {
         numbered position: ChannelPosition?,
         on address: ChannelAddress,
         of app: App,
-        _ effects: inout [ChannelHome.Effect],
+        _ effects: inout [ChannelEffect],
         at now: Int64
     ) {
         let wasEmpty = reportsCacheMisses && cache.event(on: address, at: now) == nil
@@ -94,9 +94,9 @@ public struct HomeShardState: ~Copyable, Sendable {
         of address: ChannelAddress,
         ahead replay: Replay?,
         _ app: App?,
-        _ effects: inout [ChannelHome.Effect],
+        _ effects: inout [ChannelEffect],
         at now: Int64
-    ) -> ChannelHome.Grant.Opening {
+    ) -> ChannelEffect.Grant.Opening {
         guard address.name.kind.isCache else { return .live }
         if let entry = cache.event(on: address, at: now) {
             return replay?.contains(entry.position) == true ? .live : .cached(entry.publication)
@@ -322,8 +322,8 @@ public struct HomeShardState: ~Copyable, Sendable {
         of app: App?,
         at time: Int64,
         now: Int64
-    ) -> [ChannelHome.Effect] {
-        var effects: [ChannelHome.Effect] = []
+    ) -> [ChannelEffect] {
+        var effects: [ChannelEffect] = []
         if let stream, let envelope,
             let limit = keep(envelope, except: event.except, in: stream, at: time)
         {

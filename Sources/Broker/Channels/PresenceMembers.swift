@@ -20,10 +20,8 @@ public struct PresenceMembers: Sendable {
 
     /// The result of removing a connection.
     public enum Departure: Equatable, Sendable {
-        /// The last connection of this user.
+        /// The last connection of this user, who may stay a member for now.
         case memberLeft(UserID)
-        /// The last connection of this user, who stays a member for now.
-        case memberDeparts(UserID)
         /// One of several connections of a member.
         case memberStays
         /// The connection was not on the channel, because its subscription was refused.
@@ -89,11 +87,7 @@ public struct PresenceMembers: Sendable {
             entries[user]?.connectionCount -= 1
             return .memberStays
         }
-        guard !staysMember else {
-            entries[user]?.connectionCount = 0
-            return .memberDeparts(user)
-        }
-        remove(user, entry)
+        if staysMember { entries[user]?.connectionCount = 0 } else { remove(user, entry) }
         return .memberLeft(user)
     }
 

@@ -77,7 +77,7 @@ package final class ChannelService: TimerTarget {
     ///
     /// The channel is `nil` if it does not exist, and the request is the one that caused the effects, if any.
     package func perform(
-        _ effects: [ChannelHome.Effect],
+        _ effects: [ChannelEffect],
         on channel: Channel?,
         at address: ChannelAddress,
         for request: SubscriptionRequest? = nil
@@ -109,7 +109,7 @@ package final class ChannelService: TimerTarget {
     ///
     /// `shared` is the cached event that the nodes of a cluster share, and `members` are the members on all nodes.
     package func send(
-        _ grant: ChannelHome.Grant,
+        _ grant: ChannelEffect.Grant,
         for request: SubscriptionRequest,
         of channel: Channel,
         at address: ChannelAddress,

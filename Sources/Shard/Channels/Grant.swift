@@ -30,7 +30,7 @@ package enum Grant: Sendable {
     /// In a cluster, `shared` is the cached event that the nodes share, and `nil` if a cache channel has none;
     /// `members` are the members on all nodes. Without `members`, those of the grant are used.
     init(
-        _ grant: ChannelHome.Grant,
+        _ grant: ChannelEffect.Grant,
         on channel: ChannelName,
         shared: CachedOpening? = nil,
         members: [Member]? = nil

@@ -91,7 +91,7 @@ private final class Home {
         state.takeDueCounts(at: now).flatMap { home.announceCount(of: $0, of: app).map(words) }
     }
 
-    private func words(_ effect: ChannelHome.Effect) -> String {
+    private func words(_ effect: ChannelEffect) -> String {
         switch effect {
         case .grant(let grant):
             let members = grant.members.map(\.id.text).sorted().joined(separator: " ")

@@ -87,7 +87,7 @@ final class ModelHome {
     }
 
     private func sequenced(
-        _ effects: [ChannelHome.Effect],
+        _ effects: [ChannelEffect],
         on channel: ChannelName
     ) -> [Effect] {
         effects.compactMap { effect in
