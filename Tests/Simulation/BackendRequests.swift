@@ -1,4 +1,3 @@
-import Net
 import Shard
 
 /// Requests of backends, and their effect on the reference model.
@@ -57,8 +56,7 @@ extension World {
         _ shard: Int,
         _ outcome: Exchange.Outcome
     ) throws -> PendingRequest {
-        let (pipe, end) = try Pipe.make(bufferSize: 200_000)
-        try broker.accept(FileDescriptor(end, from: "socketpair"), on: shard)
+        let pipe = try broker.connect(to: shard)
         // The broker checks the signature first.
         var outcome = outcome
         if !rules[app].isEnabled {

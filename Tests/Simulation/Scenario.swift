@@ -21,11 +21,7 @@ struct Rules {
 
     /// The app's configuration for the broker.
     func configuration(of app: Int, _ variant: Variant?) -> AppConfiguration {
-        var configuration = AppConfiguration(
-            id: Scenario.appIDs[app],
-            key: Scenario.keys[app],
-            secret: Scenario.secrets[app]
-        )
+        var configuration = Scenario.app(app)
         configuration.isEnabled = isEnabled
         configuration.limits.subscriptionsMax =
             subscriptionsMax + (variant == .oneSubscriptionMore ? 1 : 0)
@@ -149,6 +145,11 @@ enum Scenario {
         configuration.webSocketLimits.messageLengthMax = messageLengthMax
         configuration.compression.threshold = 64
         return configuration
+    }
+
+    /// The configuration of an app with its credentials alone.
+    static func app(_ app: Int) -> AppConfiguration {
+        AppConfiguration(id: appIDs[app], key: keys[app], secret: secrets[app])
     }
 
     /// The apps of the configuration.

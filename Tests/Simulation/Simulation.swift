@@ -1,5 +1,3 @@
-import Net
-
 /// Simulated runs of a broker, each reproducible by its seed.
 package enum Simulation {
     /// The result of a run.
@@ -25,19 +23,7 @@ package enum Simulation {
         _ variant: Variant? = nil,
         trace: Trace = Trace()
     ) throws -> Outcome {
-        let world = try World(schedule, variant, trace: trace)
-        defer { world.breakCycles() }
-        do {
-            try world.play()
-            return Outcome(violation: nil, hash: world.trace.hash, situations: world.situations)
-        } catch let violation as Violation {
-            world.trace.record { "violated: \(violation)" }
-            return Outcome(
-                violation: violation,
-                hash: world.trace.hash,
-                situations: world.situations
-            )
-        }
+        try World(schedule, variant, trace: trace).outcome()
     }
 
     /// Removes steps that are not needed to violate the same invariant.

@@ -80,14 +80,11 @@ extension World {
 
     @discardableResult
     func deliver(_ limit: Int, _ sender: Int, _ receiver: Int) -> Int {
-        guard sender != receiver else { return 0 }
-        let count = min(limit, broker.waitingCount(from: sender, to: receiver))
-        guard count > 0 else { return 0 }
-        broker.deliver(limit, from: sender, to: receiver) { messages in
+        guard broker.waitingCount(from: sender, to: receiver) > 0 else { return 0 }
+        return broker.deliver(limit, from: sender, to: receiver) { messages in
             self.trace.record { "    \(sender) → \(receiver): \(messages.map(\.subject))" }
             return self.variant?.tamper(messages, &self.faultRandom) ?? messages
         }
-        return count
     }
 
     /// Runs one round: every client, exchange, shard and link transfers all it can.

@@ -10,12 +10,22 @@ struct AppUser: Hashable {
 }
 
 /// The broker, its clients and its backends, with a simulated clock.
-final class World {
+final class World: SimulatedWorld {
     /// The clock and the random numbers of the broker.
     final class Environment {
         var milliseconds = 1_000_000
         var random: SeededRandom
         init(seed: UInt64) { random = SeededRandom(seed: seed) }
+
+        /// The clock of a shard, which began `epoch` seconds after 1970.
+        func clock(since epoch: Int64 = 0, stoppedAt stop: Int? = nil) -> LoopClock {
+            LoopClock(
+                now: {
+                    MonotonicTime(nanoseconds: Int64(stop ?? self.milliseconds) * 1_000_000)
+                },
+                unixTime: { epoch + Int64(self.milliseconds / 1_000) }
+            )
+        }
     }
 
     let schedule: Schedule
@@ -49,8 +59,7 @@ final class World {
     var lastAccepted: [Int: Publication] = [:]
     /// Whether backends publish more at once than the broker reads at once, while all clients read.
     var isFlooding = false
-    /// The number of times each situation was reached.
-    private(set) var situations: [Situation: Int] = [:]
+    var situations: [Situation: Int] = [:]
     private var lastClient = 0
     private var lastMark = 0
 
@@ -65,14 +74,7 @@ final class World {
         let start = environment.milliseconds
         let clocks = (0..<schedule.shardCount).map { shard in
             let stands = variant == .stoppedClock && shard == 0
-            return LoopClock(
-                now: {
-                    MonotonicTime(
-                        nanoseconds: Int64(stands ? start : environment.milliseconds) * 1_000_000
-                    )
-                },
-                unixTime: { Self.epoch + Int64(environment.milliseconds / 1_000) }
-            )
+            return environment.clock(since: Self.epoch, stoppedAt: stands ? start : nil)
         }
         var configuration = Scenario.configuration(Scenario.rules, variant)
         configuration.relayedEventsMax = schedule.lineLengthMax
@@ -85,7 +87,6 @@ final class World {
         emptySizes = broker.tableSizes()
     }
 
-    /// Breaks reference cycles.
     func breakCycles() {
         for client in allClients { client.releaseReferences() }
         for model in models.values { model.clear() }
@@ -97,9 +98,6 @@ final class World {
     }
 
     private static var epoch: Int64 { 1_700_000_000 }
-
-    /// The time in milliseconds.
-    var now: Int { environment.milliseconds }
 
     /// Seconds since 1970.
     var unixTime: Int64 { Self.epoch + Int64(now / 1_000) }
@@ -147,12 +145,8 @@ final class World {
         return publication
     }
 
-    /// Counts a situation.
-    func reach(_ situation: Situation) { situations[situation, default: 0] += 1 }
-
     // MARK: - Run
 
-    /// Runs all steps, and the common end.
     func play() throws {
         for step in schedule.steps {
             self.step += 1
@@ -203,8 +197,7 @@ final class World {
         _ bufferSize: Int
     ) throws {
         guard clients[place]?.isGone != false else { return }
-        let (pipe, end) = try Pipe.make(bufferSize: bufferSize)
-        try broker.accept(FileDescriptor(end, from: "socketpair"), on: shard)
+        let pipe = try broker.connect(bufferSize: bufferSize, to: shard)
         lastClient += 1
         let client = ClientModel(
             number: lastClient,

@@ -211,8 +211,7 @@ final class FuzzedShard {
     func connect(_ target: [UInt8] = Array("/app/app-key?protocol=7".utf8)) throws -> Bool {
         client?.close()
         work()
-        let (pipe, end) = try Pipe.make(bufferSize: 200_000)
-        try broker.accept(FileDescriptor(end, from: "socketpair"), on: 0)
+        let pipe = try broker.connect(to: 0)
         received = []
         pipe.enqueue(
             Array("GET ".utf8) + target

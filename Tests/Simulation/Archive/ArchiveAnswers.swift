@@ -1,4 +1,3 @@
-import Net
 import PusherProtocol
 
 /// What devices and backends are told.
@@ -6,8 +5,7 @@ extension ArchiveWorld {
     // MARK: - Devices
 
     func connect(_ tracker: StoredTracker) throws {
-        let (pipe, end) = try Pipe.make(bufferSize: 200_000)
-        try broker.accept(FileDescriptor(end, from: "socketpair"), on: number(shardCount))
+        let pipe = try broker.connect(to: number(shardCount))
         tracker.transport = try SimulatedClient(
             pipe,
             key: Scenario.keys[0],

@@ -1,5 +1,3 @@
-import Net
-
 /// Checks of what is there when everything is written, and all devices are connected.
 extension ArchiveWorld {
     func check() throws {
@@ -26,12 +24,11 @@ extension ArchiveWorld {
     }
 
     private func checkHistory(of channel: String) throws {
-        let (pipe, end) = try Pipe.make(bufferSize: 200_000)
-        try broker.accept(FileDescriptor(end, from: "socketpair"), on: number(shardCount))
+        let pipe = try broker.connect(to: number(shardCount))
         let query = StoredRequest(
             historyOf: channel,
             pipe,
-            unixTime: Self.epoch + Int64(clock.milliseconds / 1_000)
+            unixTime: Self.epoch + Int64(environment.milliseconds / 1_000)
         )
         requests.append(query)
         try settle()

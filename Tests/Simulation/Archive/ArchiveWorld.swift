@@ -1,6 +1,5 @@
 import Broker
 import BrokerConfiguration
-import Net
 import PusherProtocol
 import Shard
 import TestRandom
@@ -21,7 +20,7 @@ package final class ArchiveWorld {
     private let disk: SimulatedDisk
     private(set) var archive: SimulatedArchive
     private(set) var broker: SimulatedBroker
-    let clock = Clock()
+    let environment = World.Environment(seed: 0)
     var model = ArchiveModel()
     var trackers: [StoredTracker] = []
     var requests: [StoredRequest] = []
@@ -33,8 +32,6 @@ package final class ArchiveWorld {
     private var hasRefused = false
     private var trace: [String] = []
 
-    final class Clock { var milliseconds = 1_000_000 }
-
     /// Creates the world of a seed.
     package init(seed: UInt64, _ variant: ArchiveVariant? = nil) throws {
         var random = SeededRandom(seed: seed)
@@ -42,7 +39,7 @@ package final class ArchiveWorld {
         shardCount = 1 + Int(random.next() % 3)
         isSynced = variant == .unsynced || variant != .oldID && random.next() % 3 == 0
         disk = SimulatedDisk(syncsAlways: isSynced, variant)
-        (archive, broker) = try Self.start(disk, shardCount, clock, random.next(), variant)
+        (archive, broker) = try Self.start(disk, shardCount, environment, random.next(), variant)
         self.random = random
         for number in 0..<4 {
             trackers.append(StoredTracker(Self.channels[number % 3], number: number))
@@ -89,17 +86,13 @@ package final class ArchiveWorld {
     private static func start(
         _ disk: SimulatedDisk,
         _ shardCount: Int,
-        _ clock: Clock,
+        _ environment: World.Environment,
         _ seed: UInt64,
         _ variant: ArchiveVariant?
     ) throws -> (SimulatedArchive, SimulatedBroker) {
         var configuration = Configuration.development
         configuration.recovery.unstoredBytesMax = unstoredBytesMax
-        var app = AppConfiguration(
-            id: Scenario.appIDs[0],
-            key: Scenario.keys[0],
-            secret: Scenario.secrets[0]
-        )
+        var app = Scenario.app(0)
         var rule = RecoveryRuleConfiguration()
         rule.settings.channelPrefix = "stored-"
         rule.settings.store = .archive
@@ -111,16 +104,11 @@ package final class ArchiveWorld {
             shardCount: shardCount,
             variant
         )
-        var random = SeededRandom(seed: seed)
+        environment.random = SeededRandom(seed: seed)
         let broker = try SimulatedBroker(
             configuration,
-            clocks: (0..<shardCount).map { _ in
-                LoopClock(
-                    now: { MonotonicTime(nanoseconds: Int64(clock.milliseconds) * 1_000_000) },
-                    unixTime: { epoch + Int64(clock.milliseconds / 1_000) }
-                )
-            },
-            random: { random.next() },
+            clocks: Array(repeating: environment.clock(since: epoch), count: shardCount),
+            random: { environment.random.next() },
             archive: archive
         )
         archive.send = { [unowned broker] shard, reply in broker.send(reply, to: shard) }
@@ -153,7 +141,7 @@ package final class ArchiveWorld {
             }
         }
         disk.condition = .works
-        (archive, broker) = try Self.start(disk, shardCount, clock, random.next(), variant)
+        (archive, broker) = try Self.start(disk, shardCount, environment, random.next(), variant)
     }
 
     private func turn(_ shard: Int) {
@@ -184,13 +172,13 @@ package final class ArchiveWorld {
         case 55..<65:
             let (sender, receiver) = (number(shardCount), number(shardCount))
             if sender != receiver { broker.deliver(1 + number(4), from: sender, to: receiver) }
-        case 65..<77: archive.write(at: clock.milliseconds)
+        case 65..<77: archive.write(at: environment.milliseconds)
         case 77..<87: try move()
         case 87..<91: trackers[number(trackers.count)].cut()
-        case 91..<93: clock.milliseconds += number(700)
+        case 91..<93: environment.milliseconds += number(700)
         case 93..<96:
             disk.condition = [.works, .works, .full, .unclear, .silent][number(5)]
-            record("disk \(disk.condition) at \(clock.milliseconds)")
+            record("disk \(disk.condition) at \(environment.milliseconds)")
         case 96:
             try settle()
             try checkBudgets()
@@ -216,12 +204,15 @@ package final class ArchiveWorld {
             )
             model.events.append(event)
         }
-        let (pipe, end) = try Pipe.make(bufferSize: 200_000)
         let shard = number(shardCount)
-        try broker.accept(FileDescriptor(end, from: "socketpair"), on: shard)
+        let pipe = try broker.connect(to: shard)
         record("event \(event.id) on \(event.channel)")
         requests.append(
-            StoredRequest(event, pipe, unixTime: Self.epoch + Int64(clock.milliseconds / 1_000))
+            StoredRequest(
+                event,
+                pipe,
+                unixTime: Self.epoch + Int64(environment.milliseconds / 1_000)
+            )
         )
         _ = requests[requests.count - 1].pipe.push(.max)
     }
@@ -257,14 +248,12 @@ package final class ArchiveWorld {
             var hasMoved = try move()
             for shard in 0..<shardCount { turn(shard) }
             for sender in 0..<shardCount {
-                for receiver in 0..<shardCount where receiver != sender {
-                    if broker.waitingCount(from: sender, to: receiver) > 0 { hasMoved = true }
-                    broker.deliver(.max, from: sender, to: receiver)
-                }
+                for receiver in 0..<shardCount
+                where broker.deliver(.max, from: sender, to: receiver) > 0 { hasMoved = true }
             }
             if archive.waitingCount > 0 || archive.hasFailed { hasMoved = true }
-            clock.milliseconds += 5
-            archive.write(at: clock.milliseconds)
+            environment.milliseconds += 5
+            archive.write(at: environment.milliseconds)
             idle = hasMoved ? 0 : idle + 1
             let isWaiting = !requests.isEmpty || trackers.contains { !$0.isSubscribed }
             if idle > 3, !isWaiting { return }

@@ -124,6 +124,22 @@ package final class SimulatedBroker {
         streams.append(WeakStream(stream: stream))
     }
 
+    /// Connects a client or a backend.
+    ///
+    /// - Parameters:
+    ///   - bufferSize: The approximate size of the broker's socket buffer, in bytes.
+    ///   - shard: The shard that accepts the connection.
+    /// - Returns: The peer's end.
+    /// - Throws: The failed call.
+    package func connect(
+        bufferSize: Int = 200_000,
+        to shard: Int
+    ) throws(SystemError) -> Pipe {
+        let (pipe, end) = try Pipe.make(bufferSize: bufferSize)
+        try accept(FileDescriptor(end, from: "socketpair"), on: shard)
+        return pipe
+    }
+
     /// Continues what an earlier run has kept in the archive.
     package func restore(_ contents: ArchiveContents) {
         for stage in stages { stage.core.restore(contents) }
@@ -230,17 +246,21 @@ package final class SimulatedBroker {
     ///   - sender: The sending shard.
     ///   - receiver: The receiving shard, which processes them in its next turn.
     ///   - tamper: Changes the messages, to inject a fault.
+    /// - Returns: The number of messages, before they are changed; 0 between a shard and itself.
+    @discardableResult
     package func deliver(
         _ limit: Int,
         from sender: Int,
         to receiver: Int,
         tamper: ([LinkMessage]) -> [LinkMessage] = { $0 }
-    ) {
+    ) -> Int {
+        guard sender != receiver else { return 0 }
         let waiting = links[sender][receiver].drain()
         let rest = Array(waiting.dropFirst(limit))
         links[sender][receiver].post(rest, weight: rest.count(where: \.isEvent))
         let messages = tamper(waiting.prefix(limit).map(LinkMessage.init))
         inboxes[receiver].post(messages.map(\.message))
+        return waiting.count - rest.count
     }
 
     // MARK: - The operator

@@ -50,12 +50,7 @@ final class ClusterNode {
             webhooks: dispatcher
         )
         dialer = NodeDialer(number, redis, known, environment)
-        let clock = LoopClock(
-            now: {
-                MonotonicTime(nanoseconds: Int64(environment.milliseconds) * 1_000_000)
-            },
-            unixTime: { ClusterScenario.epoch / 1_000 + Int64(environment.milliseconds / 1_000) }
-        )
+        let clock = environment.clock(since: ClusterScenario.epoch / 1_000)
         broker = try SimulatedBroker(
             configuration,
             clocks: Array(repeating: clock, count: shardCount),
@@ -83,14 +78,6 @@ final class ClusterNode {
         broker.use(
             socketIDBase: ClusterSettings.socketIDBase(ofNode: sharesNumber ? 1 : number)
         )
-    }
-
-    /// Delivers messages between two shards; returns their number.
-    func deliver(_ limit: Int, from sender: Int, to receiver: Int) -> Int {
-        guard sender != receiver else { return 0 }
-        let count = min(limit, broker.waitingCount(from: sender, to: receiver))
-        if count > 0 { broker.deliver(count, from: sender, to: receiver) }
-        return count
     }
 }
 

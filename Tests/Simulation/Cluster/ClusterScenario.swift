@@ -64,11 +64,7 @@ enum ClusterScenario {
     static func configuration(waitsForReplica: Bool, sentinelCount: Int) -> Configuration {
         var configuration = Configuration()
         configuration.apps = Scenario.appIDs.indices.map { app in
-            var app = AppConfiguration(
-                id: Scenario.appIDs[app],
-                key: Scenario.keys[app],
-                secret: Scenario.secrets[app]
-            )
+            var app = Scenario.app(app)
             app.features.clientEvents = true
             app.features.subscriptionCount = true
             app.features.presenceNoticeDelay = 0

@@ -1,5 +1,3 @@
-import Net
-
 /// Simulated runs of several nodes that share a Redis, each reproducible by its seed.
 package enum ClusterSimulation {
     /// Runs one seed to its end, or to the first violation.
@@ -15,19 +13,6 @@ package enum ClusterSimulation {
         _ variant: ClusterVariant? = nil,
         trace: Trace = Trace()
     ) throws -> Simulation.Outcome {
-        let world = try ClusterWorld(seed: seed, variant, trace: trace)
-        defer { world.breakCycles() }
-        var violation: Violation?
-        do {
-            try world.play()
-        } catch let found as Violation {
-            world.trace.record { "violated: \(found)" }
-            violation = found
-        }
-        return Simulation.Outcome(
-            violation: violation,
-            hash: world.trace.hash,
-            situations: world.situations
-        )
+        try ClusterWorld(seed: seed, variant, trace: trace).outcome()
     }
 }

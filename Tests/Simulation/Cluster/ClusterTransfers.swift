@@ -1,4 +1,3 @@
-import Net
 import PusherProtocol
 import TestRandom
 
@@ -11,11 +10,7 @@ extension ClusterWorld {
         let ready = nodes.filter { $0.isReady && !$0.isPaused }
         guard !ready.isEmpty else { return }
         let node = ready[random.number(ready.count)]
-        let (pipe, end) = try Pipe.make(bufferSize: 200_000)
-        try node.broker.accept(
-            FileDescriptor(end, from: "socketpair"),
-            on: random.number(shardCount)
-        )
+        let pipe = try node.broker.connect(to: random.number(shardCount))
         lastConnection += 1
         let transport = try SimulatedClient(
             pipe,
@@ -139,9 +134,8 @@ extension ClusterWorld {
             app: app,
             unixTime: unixMilliseconds / 1_000
         )
-        let (pipe, end) = try Pipe.make(bufferSize: 200_000)
         let shard = random.number(shardCount)
-        try node.broker.accept(FileDescriptor(end, from: "socketpair"), on: shard)
+        let pipe = try node.broker.connect(to: shard)
         let exchange = Exchange(pipe, text, shard: shard, outcome: .accepted)
         exchange.mayBeRefused = true
         exchanges.append((exchange, ids, node.number))
@@ -219,14 +213,6 @@ extension ClusterWorld {
         for node in nodes where node.isPaused && now > node.pausedUntil { resume(node) }
     }
 
-    /// Lets time pass in steps that are short enough for the timers of nodes.
-    func advance(_ seconds: Int) throws {
-        for _ in 0..<seconds * 2 {
-            try wait(500)
-            try runRound()
-        }
-    }
-
     func transfer(_ device: ClusterDevice, _ limit: Int) throws -> Int {
         guard let connection = device.connection else { return 0 }
         let pushed = connection.transport.pipe.push(limit)
@@ -244,7 +230,7 @@ extension ClusterWorld {
             node.turn()
             for sender in 0..<shardCount where !node.isPaused {
                 for receiver in 0..<shardCount {
-                    _ = node.deliver(.max, from: sender, to: receiver)
+                    node.broker.deliver(.max, from: sender, to: receiver)
                 }
             }
         }
@@ -316,7 +302,7 @@ extension ClusterWorld {
             node.turn()
             for sender in 0..<shardCount {
                 for receiver in 0..<shardCount {
-                    moved += node.deliver(.max, from: sender, to: receiver)
+                    moved += node.broker.deliver(.max, from: sender, to: receiver)
                 }
             }
             node.turn()

@@ -4,7 +4,7 @@ import Shard
 import TestRandom
 
 /// Up to three nodes, a Redis with a replica, clients and a backend, with a simulated clock.
-final class ClusterWorld {
+final class ClusterWorld: SimulatedWorld {
     let environment: World.Environment
     let variant: ClusterVariant?
     let redis: SimulatedRedis
@@ -40,9 +40,8 @@ final class ClusterWorld {
     var exchanges: [(exchange: Exchange, events: [Int], node: Int)] = []
     var lastRequest = 0
     var endpoint = ClusterEndpoint()
-    private(set) var situations: [Situation: Int] = [:]
+    var situations: [Situation: Int] = [:]
 
-    var now: Int { environment.milliseconds }
     /// The milliseconds since 1970.
     var unixMilliseconds: Int64 { ClusterScenario.epoch + Int64(now) }
 
@@ -97,14 +96,11 @@ final class ClusterWorld {
         }
     }
 
-    /// Breaks reference cycles.
     func breakCycles() {
         redis.published = { _, _, _ in }
         sentinels?.promote = { _ in }
         for link in links { link.close() }
     }
-
-    func reach(_ situation: Situation) { situations[situation, default: 0] += 1 }
 
     // MARK: - Run
 
@@ -161,7 +157,7 @@ final class ClusterWorld {
             if let node = anyNode() { node.turn(random.number(shardCount)) }
         case .deliver:
             let (sender, receiver) = (random.number(shardCount), random.number(shardCount))
-            _ = anyNode()?.deliver(1 + random.number(3), from: sender, to: receiver)
+            anyNode()?.broker.deliver(1 + random.number(3), from: sender, to: receiver)
         case .redis: try serveInPart()
         case .round: try runRound()
         case .volley: try fireVolley()

@@ -76,10 +76,7 @@ package final class CrowdedNode {
         let loop = try EventLoop(name: "loop")
         mailbox = Mailbox(wakes: loop)
         secondMailbox = Mailbox(wakes: loop)
-        let clock = LoopClock(
-            now: { MonotonicTime(nanoseconds: Int64(environment.milliseconds) * 1_000_000) },
-            unixTime: { Self.epoch / 1_000 + Int64(environment.milliseconds / 1_000) }
-        )
+        let clock = environment.clock(since: Self.epoch / 1_000)
         let context = ShardContext(
             reactor: try Reactor(loop: loop, clock: clock),
             settings: settings,

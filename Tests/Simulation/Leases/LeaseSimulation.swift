@@ -1,5 +1,3 @@
-import Net
-
 /// Simulated runs of clients with several leases, each reproducible by its seed.
 package enum LeaseSimulation {
     /// Runs one seed to its end, or to the first violation.
@@ -15,19 +13,6 @@ package enum LeaseSimulation {
         _ variant: LeaseVariant? = nil,
         trace: Trace = Trace()
     ) throws -> Simulation.Outcome {
-        let world = try LeaseWorld(seed: seed, variant, trace: trace)
-        defer { world.end() }
-        var violation: Violation?
-        do {
-            try world.play()
-        } catch let found as Violation {
-            world.trace.record { "violated: \(found)" }
-            violation = found
-        }
-        return Simulation.Outcome(
-            violation: violation,
-            hash: world.trace.hash,
-            situations: world.situations
-        )
+        try LeaseWorld(seed: seed, variant, trace: trace).outcome()
     }
 }

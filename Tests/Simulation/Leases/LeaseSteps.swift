@@ -217,7 +217,7 @@ extension LeaseWorld {
     }
 
     /// Ends all leases, and the tasks that read them.
-    func end() {
+    func breakCycles() {
         for device in devices {
             for use in device.uses {
                 for book in use.books { book.hasEnded = true }

@@ -1,5 +1,4 @@
 import FanfareClient
-import Net
 import PusherProtocol
 
 /// The network, the backend, the broker's restarts, and the passage of time.
@@ -56,8 +55,7 @@ extension LeaseWorld {
     }
 
     private func connect(_ target: String) throws -> SimulatedClient {
-        let (pipe, end) = try Pipe.make(bufferSize: 200_000)
-        try broker.accept(FileDescriptor(end, from: "socketpair"), on: random.number(shardCount))
+        let pipe = try broker.connect(to: random.number(shardCount))
         lastConnection += 1
         return try SimulatedClient(
             pipe,
@@ -127,9 +125,8 @@ extension LeaseWorld {
             app: 0,
             unixTime: Int64(now / 1_000)
         )
-        let (pipe, end) = try Pipe.make(bufferSize: 200_000)
         let shard = random.number(shardCount)
-        try broker.accept(FileDescriptor(end, from: "socketpair"), on: shard)
+        let pipe = try broker.connect(to: shard)
         let exchange = Exchange(pipe, text, shard: shard, outcome: .accepted)
         exchanges.append((exchange, event.id))
         _ = try exchange.transfer(.max, whileDraining: false)
@@ -180,27 +177,13 @@ extension LeaseWorld {
         clock.fire()
     }
 
-    /// Lets time pass in steps that are short enough for the broker's timers.
-    func advance(_ seconds: Int) throws {
-        for _ in 0..<seconds * 2 {
-            wait(500)
-            _ = try runRound()
-        }
-    }
-
-    func deliver(_ limit: Int, _ sender: Int, _ receiver: Int) {
-        guard sender != receiver else { return }
-        broker.deliver(limit, from: sender, to: receiver)
-    }
-
     func runRound() throws -> Bool {
         var moved = try transferExchanges()
         for device in devices { moved += try transfer(device, .max) }
         for shard in 0..<shardCount { broker.turn(shard) }
         for sender in 0..<shardCount {
-            for receiver in 0..<shardCount where sender != receiver {
-                moved += broker.waitingCount(from: sender, to: receiver)
-                deliver(.max, sender, receiver)
+            for receiver in 0..<shardCount {
+                moved += broker.deliver(.max, from: sender, to: receiver)
             }
         }
         for device in devices { moved += try transfer(device, .max) }
@@ -214,18 +197,5 @@ extension LeaseWorld {
         guard !loads.isEmpty, random.happens(50) else { return }
         loads.removeFirst().resume()
         executor.run()
-    }
-
-    func runUntilIdle() throws {
-        for _ in 0..<2_000 {
-            let isMoving = try runRound()
-            let isStillMoving = try runRound()
-            if !isMoving, !isStillMoving {
-                if exchanges.isEmpty { return }
-                // The broker checks a congested answer again after a millisecond.
-                wait(5)
-            }
-        }
-        throw Violation(.answers, "the broker does not become idle")
     }
 }

@@ -1,10 +1,9 @@
 import FanfareClient
-import Net
 import PusherProtocol
 import TestRandom
 
 /// The broker, real clients whose apps hold several leases of a channel, and a backend, with a simulated clock.
-final class LeaseWorld: @unchecked Sendable {
+final class LeaseWorld: SimulatedWorld, @unchecked Sendable {
     // SAFETY: a simulation has one thread.
     typealias Position = FanfareClient.ChannelPosition
 
@@ -33,9 +32,7 @@ final class LeaseWorld: @unchecked Sendable {
     var lastLease = 0
     private(set) var step = 0
     private(set) var violation: Violation?
-    private(set) var situations: [Situation: Int] = [:]
-
-    var now: Int { environment.milliseconds }
+    var situations: [Situation: Int] = [:]
 
     init(seed: UInt64, _ variant: LeaseVariant?, trace: Trace) throws {
         random = SeededRandom(seed: seed)
@@ -51,22 +48,12 @@ final class LeaseWorld: @unchecked Sendable {
     static func start(_ shardCount: Int, _ environment: World.Environment) throws
         -> SimulatedBroker
     {
-        let clocks = (0..<shardCount).map { _ in
-            LoopClock(
-                now: {
-                    MonotonicTime(nanoseconds: Int64(environment.milliseconds) * 1_000_000)
-                },
-                unixTime: { Int64(environment.milliseconds / 1_000) }
-            )
-        }
-        return try SimulatedBroker(
+        try SimulatedBroker(
             LeaseScenario.configuration(),
-            clocks: clocks,
+            clocks: Array(repeating: environment.clock(), count: shardCount),
             random: { environment.random.next() }
         )
     }
-
-    func reach(_ situation: Situation) { situations[situation, default: 0] += 1 }
 
     /// Records what a reader finds; the run ends with the current step.
     func report(_ invariant: Invariant, _ text: String) {
@@ -158,7 +145,11 @@ final class LeaseWorld: @unchecked Sendable {
         case .transfer: _ = try transfer(device, 1 + random.number(300))
         case .turn: broker.turn(random.number(shardCount))
         case .deliver:
-            deliver(1 + random.number(3), random.number(shardCount), random.number(shardCount))
+            broker.deliver(
+                1 + random.number(3),
+                from: random.number(shardCount),
+                to: random.number(shardCount)
+            )
         case .run: executor.run(1 + random.number(6))
         case .round: _ = try runRound()
         case .wait: wait(random.pick([(3, random.number(100)), (2, 200 + random.number(1_500))]))

@@ -1,4 +1,3 @@
-import Net
 import TestRandom
 
 /// The devices of the world, and their connections.
@@ -72,8 +71,10 @@ extension SessionWorld {
         guard device.connection == nil else { return }
         // The broker's clock has nanoseconds: no connections are opened at once.
         wait(1)
-        let (pipe, end) = try Pipe.make(bufferSize: random.happens(50) ? 200_000 : 4_608)
-        try broker.accept(FileDescriptor(end, from: "socketpair"), on: random.number(shardCount))
+        let pipe = try broker.connect(
+            bufferSize: random.happens(50) ? 200_000 : 4_608,
+            to: random.number(shardCount)
+        )
         lastConnection += 1
         let transport = try SimulatedClient(
             pipe,

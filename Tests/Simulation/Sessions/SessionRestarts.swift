@@ -1,6 +1,5 @@
 import Archive
 import Broker
-import Net
 import PusherProtocol
 
 /// Stops and kills of the broker.
@@ -17,20 +16,12 @@ extension SessionWorld {
         _ variant: SessionVariant?
     ) throws -> (SimulatedArchive, SimulatedBroker) {
         let archive = try SimulatedArchive(disk, shardCount: shardCount, nil)
-        let clocks = (0..<shardCount).map { _ in
-            LoopClock(
-                now: {
-                    MonotonicTime(nanoseconds: Int64(environment.milliseconds) * 1_000_000)
-                },
-                unixTime: { Int64(environment.milliseconds / 1_000) }
-            )
-        }
         let broker = try SimulatedBroker(
             SessionScenario.configuration(
                 sessionsMax: sessionsMax,
                 grace: variant == .leftForgotten ? 0 : SessionScenario.resubscribeGrace
             ),
-            clocks: clocks,
+            clocks: Array(repeating: environment.clock(), count: shardCount),
             random: { environment.random.next() },
             archive: archive,
             confirmationPortions: variant?.confirmationPortions

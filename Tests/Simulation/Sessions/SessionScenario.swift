@@ -31,11 +31,7 @@ enum SessionScenario {
 
     static func configuration(sessionsMax: Int, grace: Int) -> Configuration {
         var configuration = Configuration()
-        var app = AppConfiguration(
-            id: Scenario.appIDs[0],
-            key: Scenario.keys[0],
-            secret: Scenario.secrets[0]
-        )
+        var app = Scenario.app(0)
         app.recovery.standard.messagesMax = messagesMax
         app.recovery.replayMessagesMax = replayMessagesMax
         app.recovery.standard.ageMax = messageAgeMax

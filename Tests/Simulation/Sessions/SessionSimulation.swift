@@ -1,5 +1,3 @@
-import Net
-
 /// Simulated runs of stock clients with session tokens, each reproducible by its seed.
 package enum SessionSimulation {
     /// Runs one seed to its end, or to the first violation.
@@ -15,18 +13,6 @@ package enum SessionSimulation {
         _ variant: SessionVariant? = nil,
         trace: Trace = Trace()
     ) throws -> Simulation.Outcome {
-        let world = try SessionWorld(seed: seed, variant, trace: trace)
-        var violation: Violation?
-        do {
-            try world.play()
-        } catch let found as Violation {
-            world.trace.record { "violated: \(found)" }
-            violation = found
-        }
-        return Simulation.Outcome(
-            violation: violation,
-            hash: world.trace.hash,
-            situations: world.situations
-        )
+        try SessionWorld(seed: seed, variant, trace: trace).outcome()
     }
 }
