@@ -59,8 +59,7 @@ extension ClientModel {
             try receive(number: serial, try subscription(channel, message))
         case .position:
             throw broken(.answers, "received \(message) without a key in its event")
-        case .ping:
-            throw broken(.answers, "received a ping, which only clients send")
+        case .ping: answerPing()
         }
     }
 

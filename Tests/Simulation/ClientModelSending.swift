@@ -42,6 +42,11 @@ extension ClientModel {
         if !isMute { transport.answer(payload, mask: mask) }
     }
 
+    /// Answers a `pusher:ping`, as every second client does; the others answer ping frames only.
+    func answerPing() {
+        if !isMute, !hasLeft, number.isMultiple(of: 2) { send("pusher:pong", "") }
+    }
+
     private func send(_ event: String, _ members: String) {
         transport.send(#"{"event":"\#(event)","data":{\#(members)}}"#, mask: mask)
     }
