@@ -64,6 +64,7 @@ class Page:
         self._set_lifecycle("frozen")
 
     def thaw(self):
+        """Continues the page, which stays hidden: the next one needs a tab of its own."""
         self._set_lifecycle("active")
 
     def _set_lifecycle(self, state):

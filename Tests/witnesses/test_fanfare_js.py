@@ -163,11 +163,12 @@ def test_a_frozen_page_leaves_and_returns(browsers, site, tmp_path):
         browsers[0].freeze()
         try:
             await_true(lambda: bob.new("pusher:member_removed"), "that ann has left", seconds=40)
-        finally:
             browsers[0].thaw()
-        await_true(lambda: len(bob.new("pusher:member_added")) == 2, "that ann has returned", seconds=40)
-        assert ann.run("return fanfare.socketID") != former
-        assert len(bob.new("pusher:member_removed")) == 1
+            await_true(lambda: len(bob.new("pusher:member_added")) == 2, "that ann has returned", seconds=40)
+            assert ann.run("return fanfare.socketID") != former
+            assert len(bob.new("pusher:member_removed")) == 1
+        finally:
+            browsers[0].open_in_new_tab(site)
 
 
 def test_what_is_asked_for_when_the_connection_is_told_is_asked_for_once(clients, publisher):

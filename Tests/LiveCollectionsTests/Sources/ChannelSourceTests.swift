@@ -80,10 +80,13 @@ import Testing
         try await until { list.state.isLive }
         // A 401 is answered at once with new fields.
         for _ in 0..<4 { await backend.refuseNext(status: status) }
+        var retryCount = 0
+        let token = list.observeRetries { _ in retryCount += 1 }
+        defer { token.cancel() }
         let edit = list.edit { $0.remove(1) }
-        try await until { list.retriedEdit != nil }
         #expect(list.rows.isEmpty && list.pendingEditCount == 1)
         try await edit.confirmed()
+        #expect(retryCount > 0)
         try await until { list.revision == 1 }
         #expect(list.rows.isEmpty)
         client.disconnect()
