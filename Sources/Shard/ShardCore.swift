@@ -332,10 +332,6 @@ extension ShardCore: ConnectionDelegate {
 
     func connectionReceivedPong(_ connection: Connection) { connections.receivedPong(connection) }
 
-    func connectionBecamePresent(_ connection: Connection) {
-        connections.becamePresent(connection)
-    }
-
     func connection(
         _ connection: Connection,
         subscribesTo channel: ChannelName,
@@ -343,6 +339,7 @@ extension ShardCore: ConnectionDelegate {
         from position: PositionRequest?,
         request: UInt32
     ) {
+        if member != nil { connections.becamePresent(connection) }
         channels.subscribe(
             connection,
             to: channel,
@@ -399,6 +396,7 @@ extension ShardCore: ConnectionDelegate {
     }
 
     func connection(_ connection: Connection, signsInAs user: UserID) {
+        connections.becamePresent(connection)
         users.signIn(connection, as: user)
         context.notify(
             .signIns,

@@ -126,7 +126,6 @@ package final class Connection {
         case .send(let message): send(message)
         case .join(let channel, let member, let request):
             membershipChangeCount &+= 1
-            if member != nil { delegate.connectionBecamePresent(self) }
             delegate.connection(
                 self,
                 subscribesTo: channel,
@@ -136,7 +135,6 @@ package final class Connection {
             )
         case .joinFrom(let position, let channel, let member, let request):
             membershipChangeCount &+= 1
-            if member != nil { delegate.connectionBecamePresent(self) }
             delegate.connection(
                 self,
                 subscribesTo: channel,
@@ -151,9 +149,7 @@ package final class Connection {
             membershipChangeCount &+= 1
             delegate.connection(self, unsubscribesFrom: channel)
         case .publish(let event, let channel): publish(event, on: channel)
-        case .signIn(let user):
-            delegate.connectionBecamePresent(self)
-            delegate.connection(self, signsInAs: user)
+        case .signIn(let user): delegate.connection(self, signsInAs: user)
         case .watch(let users): delegate.connection(self, watches: users)
         case .unwatch(let users): delegate.connection(self, unwatches: users)
         case .slowDown: slowDown()

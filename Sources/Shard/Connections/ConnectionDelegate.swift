@@ -10,9 +10,6 @@ protocol ConnectionDelegate: AnyObject {
     /// Called when the client has answered a `pusher:ping`.
     func connectionReceivedPong(_ connection: Connection)
 
-    /// Called when the client has signed in or subscribes to a presence channel.
-    func connectionBecamePresent(_ connection: Connection)
-
     /// Requests a subscription from the channel's home; `Connection.granted` or `Connection.refused` follows.
     func connection(
         _ connection: Connection,
