@@ -8,8 +8,9 @@ final class LeaseBook: @unchecked Sendable {
     enum Expectation {
         /// None: the subscription has no position yet, or the reader has no state.
         case none
-        /// Any: what came before is covered by a gap or a state. Events from this number on are not.
-        case any(since: Int)
+        /// Any: what came before is covered by a gap or a state. Events from this number on are not, except those up to
+        /// a position that a lease has given before the stream had reached it.
+        case any(since: Int, after: [ChannelPosition] = [])
         /// The one after one of these positions; several while gaps wait for the reader.
         case after([ChannelPosition])
     }
@@ -71,7 +72,9 @@ final class LeaseBook: @unchecked Sendable {
             isWaiting = position == nil
             if let position { checkStart(against: position) }
         } else if let position, case .deliveries = kind {
-            expectation = world.isSlow ? .any(since: world.events.count) : .after([position])
+            expectation =
+                world.isSlow
+                ? .any(since: world.events.count, after: [position]) : .after([position])
         }
     }
 
@@ -142,7 +145,7 @@ final class LeaseBook: @unchecked Sendable {
         world.reach(.gap("\(gap.reason)"))
         // The position of a channel that is held back is that of its last delivered event, which is not known here.
         if world.isSlow {
-            expectation = .any(since: world.events.count)
+            expectation = .any(since: world.events.count, after: gaps)
         } else if dueGapCount > 0 {
             dueGapCount -= 1
             expectation = .after(gaps)
@@ -196,10 +199,14 @@ final class LeaseBook: @unchecked Sendable {
     func check(upTo head: ChannelPosition) {
         switch expectation {
         case .none: world.report(.answers, "\(name) has never begun")
-        case .any(let count):
-            let missed = world.events[count...].first {
-                $0.channel == channel && $0.isAccepted && $0.position != nil
-                    && !device.isExcluded(from: $0)
+        case .any(let count, let places):
+            let missed = world.events[count...].first { event in
+                guard event.channel == channel, event.isAccepted, let position = event.position
+                else { return false }
+                let isIncluded = places.contains {
+                    $0.stream == position.stream && $0.serial >= position.serial
+                }
+                return !isIncluded && !device.isExcluded(from: event)
             }
             guard let missed else { return }
             world.report(.recovery, "\(name) has never got event \(missed.id)")
