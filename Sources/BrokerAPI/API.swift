@@ -235,7 +235,8 @@ extension ShardCore {
         var refusal = Refusal(.request, reason: error.message)
         refusal.code = error.status
         refusal.request = "\(head.method) \(head.path)"
-        refusal.address = context.settings.admissionControl.addressText(of: stream, head)
+        refusal.address = context.settings.admissionControl
+            .addressText(of: stream?.remoteAddress(), head)
         refusal.limit = error.limit
         if error.status == 401 || error.status == 404 {
             refusal.advice =

@@ -60,10 +60,10 @@ package final class Gateway {
     package func open(_ head: RequestHead, _ exchange: HTTPExchange) {
         do {
             let acceptance = try acceptance(of: head)
-            exchange.upgrade { [self] stream, output in
+            exchange.upgrade { [self, peer = exchange.peer] stream, output in
                 output.reserveCapacity(output.count + Self.greetingLength)
                 acceptance.appendResponse(to: &output)
-                return makeDelegate(of: stream, head, acceptance.deflate, &output)
+                return makeDelegate(of: stream, from: peer, head, acceptance.deflate, &output)
             }
         } catch {
             exchange.respond(Response(refusal: error))
@@ -77,12 +77,13 @@ package final class Gateway {
     /// stream.
     private func makeDelegate(
         of stream: Stream,
+        from peer: SocketAddress?,
         _ head: RequestHead,
         _ deflate: NegotiatedDeflate?,
         _ output: inout [UInt8]
     ) -> any StreamDelegate {
         do {
-            let (app, address) = try admit(head, stream)
+            let (app, address) = try admit(head, stream, from: peer)
             let transport = WebSocketTransport(
                 stream,
                 WebSocketEndpoint(
@@ -100,16 +101,16 @@ package final class Gateway {
                 token: token,
                 clientName: head.withTarget { core.context.clientNames.index(inTarget: $0) },
                 addressDigest: app.recovery.isEnabled
-                    ? core.context.settings.admissionControl.addressDigest(of: stream, head) : 0,
+                    ? core.context.settings.admissionControl.addressDigest(of: peer, head) : 0,
                 context: core.context
             )
             transport.carry(connection)
             core.connections.add(
                 connection,
                 from: address,
-                shownAddress: shownAddress(of: stream, head)
+                shownAddress: shownAddress(of: peer, head)
             )
-            report(connection, head)
+            report(connection, from: peer, head)
             let receipts = head.withTarget { ConnectionURL.wantsReceipts(inTarget: $0) }
             transport.append(connection.greeting(receipts: receipts), to: &output)
             if let fault {
@@ -121,7 +122,7 @@ package final class Gateway {
             if let limit = error.limit {
                 core.context.limitMet(limit, of: (try? app(head, stream))?.id)
             }
-            report(error, head, stream)
+            report(error, from: peer, head)
             FrameEncoder.append(.text, to: &output) {
                 ServerMessage.error(code: error.code, message: error.message).append(to: &$0)
             }
@@ -134,7 +135,8 @@ package final class Gateway {
     /// authorized first.
     private func admit(
         _ head: RequestHead,
-        _ stream: Stream
+        _ stream: Stream,
+        from peer: SocketAddress?
     ) throws(ConnectionRefusal) -> (App, ClientAddress?) {
         guard core.stage != .draining else { throw ConnectionRefusal(.reconnectImmediately) }
         let found = try app(head, stream)
@@ -159,7 +161,7 @@ package final class Gateway {
         }
         do throws(ConnectionRefusal) {
             let now = core.context.reactor.now.nanoseconds
-            return (app, try core.context.settings.admissionControl.admit(stream, head, at: now))
+            return (app, try core.context.settings.admissionControl.admit(peer, head, at: now))
         } catch {
             if countsTowardsQuota { app.quota.giveBack() }
             throw error
@@ -226,7 +228,7 @@ package final class Gateway {
 
 /// What observers get to know.
 extension Gateway {
-    private func report(_ connection: Connection, _ head: RequestHead) {
+    private func report(_ connection: Connection, from peer: SocketAddress?, _ head: RequestHead) {
         let context = core.context
         context.notify(
             .admissions,
@@ -234,8 +236,7 @@ extension Gateway {
             .admitted(
                 connection.socketID,
                 ClientPeer(
-                    address: context.settings.admissionControl
-                        .addressText(of: connection.stream, head),
+                    address: context.settings.admissionControl.addressText(of: peer, head),
                     library: context.clientNames[connection.clientName],
                     isSecure: connection.stream.isSecure
                 )
@@ -244,28 +245,32 @@ extension Gateway {
     }
 
     /// The address that the console shows in place of the peer's: of a client behind a trusted proxy.
-    private func shownAddress(of stream: Stream, _ head: RequestHead) -> String? {
+    private func shownAddress(of peer: SocketAddress?, _ head: RequestHead) -> String? {
         guard head.isForwarded, core.context.registry.consoleApp != nil else {
             return nil
         }
-        return core.context.settings.admissionControl.addressText(of: stream, head)
+        return core.context.settings.admissionControl.addressText(of: peer, head)
     }
 
-    private func report(_ error: ConnectionRefusal, _ head: RequestHead, _ stream: Stream) {
+    private func report(
+        _ error: ConnectionRefusal,
+        from peer: SocketAddress?,
+        _ head: RequestHead
+    ) {
         // Nothing is wrong with a client that comes while the broker stops.
         guard error.code != .reconnectImmediately else { return }
-        core.context.refused(of: nil, refusal(error, head, stream))
+        core.context.refused(of: nil, refusal(error, from: peer, head))
     }
 
     private func refusal(
         _ error: ConnectionRefusal,
-        _ head: RequestHead,
-        _ stream: Stream
+        from peer: SocketAddress?,
+        _ head: RequestHead
     ) -> Refusal {
         let context = core.context
         var refusal = Refusal(.connection, reason: error.message)
         refusal.code = error.code.rawValue
-        refusal.address = context.settings.admissionControl.addressText(of: stream, head)
+        refusal.address = context.settings.admissionControl.addressText(of: peer, head)
         refusal.limit = error.limit
         switch error.code {
         case .appDoesNotExist:

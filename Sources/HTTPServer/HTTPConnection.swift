@@ -58,6 +58,8 @@ public final class HTTPConnection: StreamDelegate {
     private static var discardedLengthMax: Int { 256 << 10 }
 
     let site: HTTPSite
+    /// The peer's address; nil if the stream was not accepted.
+    let peer: SocketAddress?
     /// The stream, from when it is accepted or opened until it ends or is upgraded.
     private(set) var stream: Stream?
     /// The index in the site's list.
@@ -102,11 +104,12 @@ public final class HTTPConnection: StreamDelegate {
     private var lastMayUpgrade = false
 
     /// Makes the delegate of a stream that is not open yet, for a connection of this site.
-    public convenience init(site: HTTPSite) { self.init(site: site, stream: nil) }
+    public convenience init(site: HTTPSite) { self.init(site: site, stream: nil, peer: nil) }
 
     /// Makes the delegate of a stream that was just accepted, or that `streamOpened` will set.
-    init(site: HTTPSite, stream: Stream?) {
+    init(site: HTTPSite, stream: Stream?, peer: SocketAddress?) {
         self.site = site
+        self.peer = peer
         self.stream = stream
         deadline = site.reactor.now
     }

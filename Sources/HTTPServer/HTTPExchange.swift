@@ -45,6 +45,10 @@ public final class HTTPExchange {
     /// The connection's stream; nil once the exchange is answered or the connection has ended.
     public var stream: Stream? { connection?.stream }
 
+    /// The peer's address; nil once the exchange is answered or the connection has ended, or if the stream was not
+    /// accepted.
+    public var peer: SocketAddress? { connection?.peer }
+
     /// Whether a response can still be sent.
     public var isOpen: Bool { connection != nil && outcome == nil }
 

@@ -148,7 +148,7 @@ private final class RequestDispatcher: HTTPResponder, TimerTarget {
         let request = HTTPRequest(
             head: head,
             body: body.withUnsafeBufferPointer { [UInt8]($0) },
-            remoteAddress: exchange.stream?.remoteAddress()
+            remoteAddress: exchange.peer
         )
         lastNumber += 1
         exchanges[lastNumber] = exchange

@@ -98,8 +98,8 @@ public final class HTTPSite {
     /// Returns the delegate of a new stream, for the `accept` of `Reactor.listen`.
     ///
     /// The connection counts from here on, including its TLS handshake.
-    public func accept(_ stream: Stream) -> any StreamDelegate {
-        let connection = HTTPConnection(site: self, stream: stream)
+    public func accept(_ stream: Stream, from peer: SocketAddress?) -> any StreamDelegate {
+        let connection = HTTPConnection(site: self, stream: stream, peer: peer)
         add(connection)
         return connection
     }

@@ -27,7 +27,7 @@ actor EchoLoop: LoopResident {
         // One echo of the longest message in addition to the bytes queued before reading pauses.
         let limits = StreamLimits(queuedBytesMax: 80 << 20)
         let reactor = reactor
-        let listener = try reactor.listen(on: address, tls: tls, streamLimits: limits) { _ in
+        let listener = try reactor.listen(on: address, tls: tls, streamLimits: limits) { _, _ in
             EchoConnection(reactor: reactor)
         }
         return listener.address

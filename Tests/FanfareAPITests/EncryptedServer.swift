@@ -16,7 +16,9 @@ actor EncryptedServer: LoopResident {
         guard let address = SocketAddress(ip: "127.0.0.1", port: 0) else {
             throw SystemError(call: "inet_pton", code: 0)
         }
-        let listener = try reactor.listen(on: address, tls: TLSContext.server([certificate])) { _ in
+        let listener = try reactor.listen(on: address, tls: TLSContext.server([certificate])) {
+            _,
+            _ in
             Answerer(bytes)
         }
         port = listener.address.port ?? 0

@@ -71,7 +71,7 @@ actor FaultyBroker: LoopResident {
         self.channels = channels
         guard let address = SocketAddress(ip: "127.0.0.1", port: 0) else { throw NoLoopback() }
         let tls = isSecure ? try Self.tls() : nil
-        let listener = try reactor.listen(on: address, tls: tls) { _ in
+        let listener = try reactor.listen(on: address, tls: tls) { _, _ in
             FaultyConnection(channels, presence)
         }
         port = listener.address.port ?? 0

@@ -83,7 +83,9 @@ public struct DepartingMembers: Sendable {
 
     /// When the next member leaves, or a little earlier; `nil` if none is departing.
     public var nextDue: Int64? {
-        queues.compactMap { grace, queue in queue.first.map { due($0, after: grace) } }.min()
+        // There are queues only while there are times, and most brokers have none.
+        guard !times.isEmpty else { return nil }
+        return queues.compactMap { grace, queue in queue.first.map { due($0, after: grace) } }.min()
     }
 
     private func due(_ departure: Departure, after grace: Int) -> Int64 {

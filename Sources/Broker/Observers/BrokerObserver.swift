@@ -31,11 +31,13 @@ public struct BrokerObservers {
     }
 
     private let observers: [any BrokerObserver]
-    /// The observers of each app; an event costs one lookup at most, however many there are.
-    private var entries: [AppID: [Entry]] = [:]
-    /// The observers of the last event's app: most events are of the same app as the one before.
-    private var last: (app: AppID, entries: [Entry])?
-    private var entriesWithoutApp: [Entry] = []
+    /// The observers of each app, and of no app; an event costs one lookup at most, however many there are.
+    private var entries: [AppID?: [Entry]] = [:]
+    /// The last event's app, its observers, and what any of them requests: most events are of the same app as the one
+    /// before.
+    private var lastApp: AppID?
+    private var lastEntries: [Entry] = []
+    private var lastKinds: BrokerEventKinds = []
     /// The kinds that any observer requests, of any app.
     public private(set) var kinds: BrokerEventKinds = []
 
@@ -44,11 +46,20 @@ public struct BrokerObservers {
 
     /// Reads the requested kinds from the observers again, for all apps that are served.
     public mutating func update(apps: some Sequence<AppID>) {
-        entriesWithoutApp = observers.compactMap { Entry($0, of: nil) }
-        entries = [:]
-        last = nil
+        entries = [nil: observers.compactMap { Entry($0, of: nil) }]
         for app in apps { entries[app] = observers.compactMap { Entry($0, of: app) } }
-        kinds = (entries.values.joined() + entriesWithoutApp).reduce([]) { $0.union($1.kinds) }
+        kinds = Self.kinds(of: entries.values.joined())
+        select(nil)
+    }
+
+    private static func kinds(of entries: some Sequence<Entry>) -> BrokerEventKinds {
+        entries.reduce([]) { $0.union($1.kinds) }
+    }
+
+    private mutating func select(_ app: AppID?) {
+        lastApp = app
+        lastEntries = entries[app] ?? []
+        lastKinds = Self.kinds(of: lastEntries)
     }
 
     /// Reports an event of an app, or of none, to the observers that request its kind.
@@ -60,17 +71,11 @@ public struct BrokerObservers {
         _ event: @autoclosure () -> BrokerEvent
     ) {
         guard kinds.contains(kind) else { return }
-        for entry in entries(of: app) where entry.kinds.contains(kind) {
+        if lastApp != app { select(app) }
+        guard lastKinds.contains(kind) else { return }
+        for entry in lastEntries where entry.kinds.contains(kind) {
             entry.observer.observe(event(), of: app)
         }
-    }
-
-    private mutating func entries(of app: AppID?) -> [Entry] {
-        guard let app else { return entriesWithoutApp }
-        if let last, last.app == app { return last.entries }
-        let found = entries[app] ?? []
-        last = (app, found)
-        return found
     }
 
     /// Reports an event of a channel.

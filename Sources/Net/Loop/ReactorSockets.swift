@@ -18,7 +18,7 @@ extension Reactor {
     ///   - hasCapacity: Returns whether one more connection may be accepted. If not, connections wait in the backlog,
     ///     and it is called again after 50 ms.
     ///   - refused: Called for each connection that is closed at once because no descriptor is left for it.
-    ///   - accept: Returns the delegate of a new stream, before it is opened.
+    ///   - accept: Returns the delegate of a new stream from a peer's address, before it is opened.
     /// - Returns: The listener, which the reactor retains until it is closed.
     /// - Throws: The call that failed, for example `bind` if the address is in use.
     @discardableResult
@@ -31,7 +31,7 @@ extension Reactor {
         streamLimits: StreamLimits = .init(),
         hasCapacity: @escaping () -> Bool = { true },
         refused: @escaping () -> Void = {},
-        accept: @escaping (Stream) -> any StreamDelegate
+        accept: @escaping (Stream, SocketAddress?) -> any StreamDelegate
     ) throws(SystemError) -> Listener {
         var file: UnixSocketFile?
         let descriptor: FileDescriptor
@@ -44,7 +44,8 @@ extension Reactor {
         } else {
             descriptor = try Socket.listen(on: address, backlog: backlog, reusePort: reusePort)
         }
-        let bound = SocketAddress(of: descriptor.raw) { getsockname($0, $1, &$2) }
+        let raw = descriptor.raw
+        let bound = SocketAddress { getsockname(raw, $0, &$1) }
         let listener = Listener(
             descriptor,
             address: bound ?? address,

@@ -56,7 +56,7 @@ public struct InheritedSockets: Sendable {
         var (isListening, length) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
         guard getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &length) == 0,
             isListening != 0,
-            let address = SocketAddress(of: fd, { getsockname($0, $1, &$2) })
+            let address = SocketAddress({ getsockname(fd, $0, &$1) })
         else { throw InheritanceError(descriptor: fd) }
         return address
     }

@@ -22,7 +22,7 @@ public final class Listener {
     private var tls: TLSContext?
     private let limits: StreamLimits
     private var storedAcceptedCount = 0
-    private var accept: ((Stream) -> any StreamDelegate)?
+    private var accept: ((Stream, SocketAddress?) -> any StreamDelegate)?
     private let hasCapacity: () -> Bool
     private let refused: () -> Void
     private var retryTimer: TimerID?
@@ -42,7 +42,7 @@ public final class Listener {
         limits: StreamLimits,
         hasCapacity: @escaping () -> Bool,
         refused: @escaping () -> Void,
-        accept: @escaping (Stream) -> any StreamDelegate
+        accept: @escaping (Stream, SocketAddress?) -> any StreamDelegate
     ) {
         fd = descriptor.raw
         self.descriptor = consume descriptor
@@ -98,9 +98,10 @@ public final class Listener {
         for _ in 0..<Self.burstCountMax {
             guard descriptor != nil else { return }
             guard hasCapacity() else { return retryLater() }
-            let accepted = acceptOne()
+            var peer = sockaddr_storage()
+            let accepted = acceptOne(&peer)
             guard accepted < 0 else {
-                startStream(accepted)
+                startStream(accepted, SocketAddress(peer))
                 continue
             }
             switch errno {
@@ -116,11 +117,12 @@ public final class Listener {
         if hasRefused { retryLater() } else { reactor.acceptLater(self) }
     }
 
-    private func acceptOne() -> Int32 {
-        accept4(fd, nil, nil, Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue))
+    private func acceptOne(_ peer: inout sockaddr_storage) -> Int32 {
+        let flags = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        return SocketAddress.fill(&peer) { accept4(fd, $0, &$1, flags) }
     }
 
-    private func startStream(_ accepted: Int32) {
+    private func startStream(_ accepted: Int32, _ peer: SocketAddress?) {
         guard let accept,
             let descriptor = try? FileDescriptor(accepted, from: "accept4"),
             let stream = try? reactor.addStream(
@@ -131,7 +133,7 @@ public final class Listener {
             )
         else { return }
         storedAcceptedCount += 1
-        stream.currentDelegate = accept(stream)
+        stream.currentDelegate = accept(stream, peer)
         guard stream.phase == .handshaking else { return }
         guard let tls else { return stream.open() }
         // The handshake begins with the event that completes the client's first record.
@@ -145,7 +147,8 @@ public final class Listener {
         reactor.replaceSpareDescriptor()
         guard reactor.spareDescriptor != nil else { return false }
         reactor.spareDescriptor = nil
-        let accepted = acceptOne()
+        var peer = sockaddr_storage()
+        let accepted = acceptOne(&peer)
         guard accepted >= 0 else {
             reactor.replaceSpareDescriptor()
             return false

@@ -4,10 +4,10 @@ import Glibc
 /// An address to listen on or to connect to: an IP address with a port, or a socket in the file system.
 public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     enum Family: Hashable {
-        /// Four bytes in the order of the text.
-        case version4([UInt8], port: UInt16)
-        /// Sixteen bytes, and the interface of a link-local address.
-        case version6([UInt8], port: UInt16, scope: UInt32)
+        /// The first byte of the text is the highest of the number.
+        case version4(UInt32, port: UInt16)
+        /// With the interface of a link-local address.
+        case version6(UInt128, port: UInt16, scope: UInt32)
         case unix(path: String)
     }
     let family: Family
@@ -25,11 +25,11 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
             ip.utf8.first == UInt8(ascii: "[") && ip.utf8.last == UInt8(ascii: "]")
         let text = isBracketed ? String(Substring(ip.utf8.dropFirst().dropLast())) : ip
         guard !text.utf8.contains(0) else { return nil }
-        var bytes = [UInt8](repeating: 0, count: 16)
-        if inet_pton(AF_INET6, text, &bytes) == 1 {
-            family = .version6(bytes, port: port, scope: 0)
-        } else if !isBracketed, inet_pton(AF_INET, text, &bytes) == 1 {
-            family = .version4(Array(bytes.prefix(4)), port: port)
+        var (number4, number6): (UInt32, UInt128) = (0, 0)
+        if inet_pton(AF_INET6, text, &number6) == 1 {
+            family = .version6(UInt128(bigEndian: number6), port: port, scope: 0)
+        } else if !isBracketed, inet_pton(AF_INET, text, &number4) == 1 {
+            family = .version4(UInt32(bigEndian: number4), port: port)
         } else {
             return nil
         }
@@ -52,8 +52,8 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     /// The IP address without its port, without brackets; nil for a Unix-domain socket.
     public var ip: String? {
         switch family {
-        case .version4(let bytes, _): Self.text(AF_INET, bytes)
-        case .version6(let bytes, _, _): Self.text(AF_INET6, bytes)
+        case .version4(let number, _): Self.text(AF_INET, number.bigEndian)
+        case .version6(let number, _, _): Self.text(AF_INET6, number.bigEndian)
         case .unix: nil
         }
     }
@@ -61,18 +61,21 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     /// Whether only this machine can reach the address: 127/8, `::1` or a Unix-domain socket.
     public var isLoopback: Bool {
         switch family {
-        case .version4(let bytes, _):
-            bytes[0] == 127
-        case .version6(let bytes, _, _):
-            bytes == [UInt8](repeating: 0, count: 15) + [1]
-                || bytes.starts(with: Self.mappedPrefix + [127])
-        case .unix:
-            true
+        case .version4(let number, _): number >> 24 == 127
+        case .version6(let number, _, _):
+            number == 1 || number >> 24 == Self.mappedPrefix << 8 + 127
+        case .unix: true
         }
     }
 
     /// Whether it stands for every network of the machine: `0.0.0.0`, or `::`, which includes IPv4.
-    public var isUnspecified: Bool { ipBytes?.allSatisfy { $0 == 0 } ?? false }
+    public var isUnspecified: Bool {
+        switch family {
+        case .version4(let number, _): number == 0
+        case .version6(let number, _, _): number == 0
+        case .unix: false
+        }
+    }
 
     /// Whether this is a Unix-domain socket.
     public var isUnix: Bool { port == nil }
@@ -86,12 +89,26 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The prefix of an IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2).
-    static let mappedPrefix = [UInt8](repeating: 0, count: 10) + [255, 255]
+    /// The first 96 bits of an IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2).
+    private static var mappedPrefix: UInt128 { 0xFFFF }
 
-    private static func text(_ family: Int32, _ bytes: [UInt8]) -> String {
+    /// The IPv6 address, or the IPv4-mapped one of an IPv4 address, as a number; nil for a Unix-domain socket.
+    public var number: UInt128? {
+        switch family {
+        case .version4(let number, _): Self.mappedPrefix << 32 | UInt128(number)
+        case .version6(let number, _, _): number
+        case .unix: nil
+        }
+    }
+
+    /// Whether a number is an IPv4-mapped address.
+    public static func isMapped(_ number: UInt128) -> Bool { number >> 32 == mappedPrefix }
+
+    private static func text(_ family: Int32, _ number: some FixedWidthInteger) -> String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-        inet_ntop(family, bytes, &text, socklen_t(text.count))
+        withUnsafeBytes(of: number) {
+            _ = inet_ntop(family, $0.baseAddress, &text, socklen_t(text.count))
+        }
         return String(
             decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) },
             as: UTF8.self
@@ -123,21 +140,23 @@ extension SocketAddress {
 
     private func fill(_ storage: inout sockaddr_storage) throws(SystemError) -> socklen_t {
         switch family {
-        case .version4(let bytes, let port):
+        case .version4(let number, let port):
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
             address.sin_port = port.bigEndian
-            withUnsafeMutableBytes(of: &address.sin_addr) { $0.copyBytes(from: bytes) }
+            address.sin_addr.s_addr = number.bigEndian
             withUnsafeMutableBytes(of: &storage) {
                 $0.storeBytes(of: address, as: sockaddr_in.self)
             }
             return socklen_t(MemoryLayout<sockaddr_in>.size)
-        case .version6(let bytes, let port, let scope):
+        case .version6(let number, let port, let scope):
             var address = sockaddr_in6()
             address.sin6_family = sa_family_t(AF_INET6)
             address.sin6_port = port.bigEndian
             address.sin6_scope_id = scope
-            withUnsafeMutableBytes(of: &address.sin6_addr) { $0.copyBytes(from: bytes) }
+            withUnsafeMutableBytes(of: &address.sin6_addr) {
+                $0.storeBytes(of: number.bigEndian, as: UInt128.self)
+            }
             withUnsafeMutableBytes(of: &storage) {
                 $0.storeBytes(of: address, as: sockaddr_in6.self)
             }
@@ -169,17 +188,21 @@ extension SocketAddress {
         let family: Family? = withUnsafeBytes(of: &storage) { raw in
             switch Int32(raw.load(as: sockaddr_storage.self).ss_family) {
             case AF_INET:
-                var address = raw.load(as: sockaddr_in.self)
-                let bytes = withUnsafeBytes(of: &address.sin_addr) { Array($0) }
-                return .version4(bytes, port: UInt16(bigEndian: address.sin_port))
+                let address = raw.load(as: sockaddr_in.self)
+                return .version4(
+                    UInt32(bigEndian: address.sin_addr.s_addr),
+                    port: UInt16(bigEndian: address.sin_port)
+                )
             case AF_INET6:
                 var address = raw.load(as: sockaddr_in6.self)
-                let bytes = withUnsafeBytes(of: &address.sin6_addr) { Array($0) }
-                let port = UInt16(bigEndian: address.sin6_port)
-                if bytes.starts(with: Self.mappedPrefix) {
-                    return .version4(Array(bytes.suffix(4)), port: port)
+                let number = withUnsafeBytes(of: &address.sin6_addr) {
+                    UInt128(bigEndian: $0.loadUnaligned(as: UInt128.self))
                 }
-                return .version6(bytes, port: port, scope: address.sin6_scope_id)
+                let port = UInt16(bigEndian: address.sin6_port)
+                if Self.isMapped(number) {
+                    return .version4(UInt32(truncatingIfNeeded: number), port: port)
+                }
+                return .version6(number, port: port, scope: address.sin6_scope_id)
             case AF_UNIX:
                 var address = raw.load(as: sockaddr_un.self)
                 let path = withUnsafeBytes(of: &address.sun_path) { $0.prefix { $0 != 0 } + [] }
@@ -192,14 +215,21 @@ extension SocketAddress {
         self.family = family
     }
 
-    /// Reads the address with `getsockname` or `getpeername`.
-    init?(of fd: Int32, _ ask: (Int32, UnsafeMutablePointer<sockaddr>, inout socklen_t) -> Int32) {
+    /// Reads the address that `getsockname` or `getpeername` fills in; nil if the call fails.
+    init?(_ ask: (UnsafeMutablePointer<sockaddr>, inout socklen_t) -> Int32) {
         var storage = sockaddr_storage()
-        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        let result = withUnsafeMutablePointer(to: &storage) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { ask(fd, $0, &length) }
-        }
-        guard result == 0 else { return nil }
+        guard Self.fill(&storage, ask) == 0 else { return nil }
         self.init(storage)
+    }
+
+    /// Calls `ask` with the memory for an address, and returns its result.
+    static func fill(
+        _ storage: inout sockaddr_storage,
+        _ ask: (UnsafeMutablePointer<sockaddr>, inout socklen_t) -> Int32
+    ) -> Int32 {
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        return withUnsafeMutablePointer(to: &storage) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { ask($0, &length) }
+        }
     }
 }

@@ -149,13 +149,13 @@ public final class Stream {
     /// Returns the peer's address; nil if the connection is lost or closed.
     public func remoteAddress() -> SocketAddress? {
         guard descriptor != nil else { return nil }
-        return SocketAddress(of: fd) { getpeername($0, $1, &$2) }
+        return SocketAddress { getpeername(fd, $0, &$1) }
     }
 
     /// Returns the local address; nil if the stream is closed.
     public func localAddress() -> SocketAddress? {
         guard descriptor != nil else { return nil }
-        return SocketAddress(of: fd) { getsockname($0, $1, &$2) }
+        return SocketAddress { getsockname(fd, $0, &$1) }
     }
 
     /// Returns the smoothed round-trip time that TCP has measured, in microseconds; nil if the connection is lost,

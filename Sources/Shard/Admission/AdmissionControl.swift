@@ -58,13 +58,13 @@ package final class AdmissionControl: Sendable {
     /// Admits a client.
     ///
     /// - Parameters:
-    ///   - stream: The client's connection.
+    ///   - peer: The peer's address.
     ///   - head: The client's request.
     ///   - now: The time in nanoseconds.
     /// - Returns: The address to pass to ``release(_:)`` when the client has disconnected; `nil` if it is not counted.
     /// - Throws: The limit that is reached; then nothing is counted.
     package func admit(
-        _ stream: Stream,
+        _ peer: SocketAddress?,
         _ head: RequestHead,
         at now: Int64
     ) throws(ConnectionRefusal) -> ClientAddress? {
@@ -73,7 +73,7 @@ package final class AdmissionControl: Sendable {
         }
         do throws(ConnectionRefusal) {
             // The address first: a client over the limit of its address must not consume the rate of the others.
-            let address = try admitAddress(stream, head, at: now)
+            let address = try admitAddress(peer, head, at: now)
             guard arrivals?.take(at: now) ?? true else {
                 if let address { addresses.release(address) }
                 throw ConnectionRefusal(.overCapacity, meeting: .newConnections)
@@ -85,13 +85,15 @@ package final class AdmissionControl: Sendable {
         }
     }
 
-    private func admitAddress(_ stream: Stream, _ head: RequestHead, at now: Int64)
-        throws(ConnectionRefusal) -> ClientAddress?
-    {
+    private func admitAddress(
+        _ peer: SocketAddress?,
+        _ head: RequestHead,
+        at now: Int64
+    ) throws(ConnectionRefusal) -> ClientAddress? {
         // The count includes this connection.
         let count = connections.takenCount
         guard count > countingThreshold,
-            let address = proxies.client(of: stream.remoteAddress(), head)
+            let address = proxies.client(of: peer, head)
         else { return nil }
         if let limit = addresses.admit(address, at: now, isCounted: count > limitThreshold) {
             throw ConnectionRefusal(.overCapacity, meeting: limit)
@@ -100,13 +102,13 @@ package final class AdmissionControl: Sendable {
     }
 
     /// A digest of a client's address, for limits of what its connections leave behind; 0 if it is not known.
-    package func addressDigest(of stream: Stream, _ head: RequestHead) -> UInt32 {
-        proxies.client(of: stream.remoteAddress(), head)?.digest ?? 0
+    package func addressDigest(of peer: SocketAddress?, _ head: RequestHead) -> UInt32 {
+        proxies.client(of: peer, head)?.digest ?? 0
     }
 
     /// The address of the peer of a request for the log, or that of the client behind a trusted proxy.
-    package func addressText(of stream: Stream?, _ head: RequestHead) -> String? {
-        guard let peer = stream?.remoteAddress() else { return nil }
+    package func addressText(of peer: SocketAddress?, _ head: RequestHead) -> String? {
+        guard let peer else { return nil }
         let address = proxies.address(of: peer, head) ?? peer
         return address.port == 0 ? address.ip ?? "\(address)" : "\(address)"
     }

@@ -4,16 +4,13 @@ package import Net
 /// The part of a client's address that limits per address count: an IPv4 address, or the /64 of an IPv6 address, which
 /// one site or one machine usually has for itself (RFC 6177).
 package struct ClientAddress: Hashable, Sendable {
-    /// The first eight bytes of an IPv6 address; an IPv4 address is mapped to a range in which no IPv6 network lies.
+    /// The first 64 bits of an IPv6 address, or the last of an IPv4-mapped one, in whose range no IPv6 network lies.
     private let network: UInt64
 
     /// Extracts the counted part of an address; `nil` for a Unix-domain socket.
     init?(_ address: SocketAddress) {
-        guard let bytes = address.ipBytes else { return nil }
-        let isMapped = bytes.count == 16 && bytes.starts(with: Self.mappedPrefix)
-        let counted = isMapped ? bytes.suffix(4) : bytes.prefix(8)
-        let number = counted.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        network = counted.count == 4 ? 0xFFFF << 32 | number : number
+        guard let number = address.number else { return nil }
+        network = UInt64(truncatingIfNeeded: SocketAddress.isMapped(number) ? number : number >> 64)
     }
 
     private init(network: UInt64) { self.network = network }
@@ -26,9 +23,6 @@ package struct ClientAddress: Hashable, Sendable {
 
     /// All clients whose address a trusted proxy has not written readably; in the range of no network.
     static let unreadable = ClientAddress(network: 0xFFFE << 32)
-
-    /// The prefix of an IPv4 address in an IPv6 one (RFC 4291 §2.5.5.2).
-    private static let mappedPrefix = [UInt8](repeating: 0, count: 10) + [255, 255]
 }
 
 /// The proxies whose `X-Forwarded-For` is trusted.

@@ -126,6 +126,8 @@ final class LocalChannels: ChannelAuthority {
         from position: PositionRequest?,
         behind archived: ArchivedMessages = ArchivedMessages()
     ) {
+        // Each access to the property would count a reference.
+        let channels = channels
         let channel = channels.table.open(address)
         let effects = channel.home.subscribe(
             Subscriber(request, as: member, from: position),
@@ -133,7 +135,7 @@ final class LocalChannels: ChannelAuthority {
             of: channels.app(of: address, isTracked: position != nil),
             sharing: &channels.state,
             behind: archived,
-            at: context.milliseconds
+            at: channels.context.milliseconds
         )
         channels.perform(effects, on: channel, at: address, for: request)
         // The channel may have been created only for a connection that is refused.
@@ -147,15 +149,16 @@ final class LocalChannels: ChannelAuthority {
         at address: ChannelAddress
     ) {
         guard let channel else { return }
+        let channels = channels
         let effects = channel.home.unsubscribe(
             id,
             from: shard,
             at: address,
             of: channels.app(of: address),
             sharing: &channels.state,
-            now: context.milliseconds
+            now: channels.context.milliseconds
         )
-        context.notify(.subscriptions, on: address, .unsubscribed(id))
+        channels.context.notify(.subscriptions, on: address, .unsubscribed(id))
         channels.perform(effects, on: channel, at: address)
     }
 

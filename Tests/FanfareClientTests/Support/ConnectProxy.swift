@@ -42,7 +42,7 @@ actor ConnectProxy: LoopResident {
 
     private func listen() throws -> UInt16 {
         guard let address = SocketAddress(ip: "127.0.0.1", port: 0) else { return 0 }
-        let listener = try reactor.listen(on: address) { stream in
+        let listener = try reactor.listen(on: address) { stream, _ in
             ProxyConnection(stream, self.manner, self.reactor, self.asked)
         }
         return listener.address.port ?? 0

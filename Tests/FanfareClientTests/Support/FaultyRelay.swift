@@ -34,7 +34,7 @@ actor FaultyRelay: LoopResident {
 
     private func listen() throws -> UInt16 {
         guard let address = SocketAddress(ip: "127.0.0.1", port: 0) else { return 0 }
-        return try reactor.listen(on: address) { near in self.open(near) }.address.port ?? 0
+        return try reactor.listen(on: address) { near, _ in self.open(near) }.address.port ?? 0
     }
 
     private func open(_ near: Net.Stream) -> any StreamDelegate {

@@ -54,7 +54,7 @@ actor ScriptedServer: LoopResident {
 
     private func listen(_ manner: Manner, _ tls: TLSContext?) throws -> UInt16 {
         guard let address = SocketAddress(ip: "127.0.0.1", port: 0) else { return 0 }
-        let listener = try reactor.listen(on: address, tls: tls) { stream in
+        let listener = try reactor.listen(on: address, tls: tls) { stream, _ in
             let client = ScriptedClient(stream, manner, self.signs)
             self.clients.append(client)
             return client

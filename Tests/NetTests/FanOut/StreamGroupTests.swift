@@ -321,7 +321,7 @@ private final class Member {
         let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
         let delegate = Recorder()
         delegate.onOpen = { group.join($0) }
-        let listener = try reactor.listen(on: address, tls: server) { _ in delegate }
+        let listener = try reactor.listen(on: address, tls: server) { _, _ in delegate }
         var peers: [Recorder] = []
         for _ in 0..<20 {
             let peer = Recorder()

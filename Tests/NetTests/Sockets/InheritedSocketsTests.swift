@@ -32,8 +32,8 @@ import Testing
         let (one, other) = (try Reactor.forTest(), try Reactor.forTest())
         // Before a loop listens: the connection waits in the backlog.
         var peers = [try RawPeer(to: address)]
-        let first = try one.listen(on: address, inherited: sockets) { _ in Recorder() }
-        let second = try other.listen(on: address, inherited: sockets) { _ in Recorder() }
+        let first = try one.listen(on: address, inherited: sockets) { _, _ in Recorder() }
+        let second = try other.listen(on: address, inherited: sockets) { _, _ in Recorder() }
         for _ in 0..<32 { peers.append(try RawPeer(to: address)) }
         one.run {
             other.turn(atMost: .zero)
@@ -45,7 +45,7 @@ import Testing
         peers.append(try RawPeer(to: address))
         let next = try Reactor.forTest()
         defer { next.shutDown() }
-        let listener = try next.listen(on: address, inherited: sockets) { _ in Recorder() }
+        let listener = try next.listen(on: address, inherited: sockets) { _, _ in Recorder() }
         next.run { listener.acceptedCount == 1 }
     }
 
@@ -53,7 +53,7 @@ import Testing
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
-        let listener = try reactor.listen(on: address, inherited: .none) { _ in Recorder() }
+        let listener = try reactor.listen(on: address, inherited: .none) { _, _ in Recorder() }
         #expect(listener.address.port != 0)
     }
 

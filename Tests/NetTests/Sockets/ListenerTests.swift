@@ -12,8 +12,8 @@ import Testing
             one.shutDown()
             other.shutDown()
         }
-        let first = try one.listen(on: #require(loopback), reusePort: true) { _ in Recorder() }
-        let second = try other.listen(on: first.address, reusePort: true) { _ in Recorder() }
+        let first = try one.listen(on: #require(loopback), reusePort: true) { _, _ in Recorder() }
+        let second = try other.listen(on: first.address, reusePort: true) { _, _ in Recorder() }
         #expect(first.address == second.address)
         var peers: [RawPeer] = []
         for _ in 0..<64 { peers.append(try RawPeer(to: first.address)) }
@@ -27,9 +27,9 @@ import Testing
     @Test func refusesAPortInUse() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
-        let first = try reactor.listen(on: #require(loopback)) { _ in Recorder() }
+        let first = try reactor.listen(on: #require(loopback)) { _, _ in Recorder() }
         #expect(throws: SystemError(call: "bind", code: EADDRINUSE)) {
-            try reactor.listen(on: first.address) { _ in Recorder() }
+            try reactor.listen(on: first.address) { _, _ in Recorder() }
         }
     }
 
@@ -37,8 +37,10 @@ import Testing
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         var accepted: [Stream] = []
+        var addresses: [SocketAddress?] = []
         let listener = try reactor.listen(on: #require(SocketAddress(ip: "::", port: 0))) {
             accepted.append($0)
+            addresses.append($1)
             return Recorder()
         }
         let port = try #require(listener.address.port)
@@ -47,6 +49,7 @@ import Testing
             let peer = try RawPeer(to: #require(SocketAddress(ip: ip, port: port)))
             reactor.run { accepted.count == count + 1 }
             #expect(accepted.last?.remoteAddress()?.ip == ip)
+            #expect(addresses.last == accepted.last?.remoteAddress())
             withExtendedLifetime(peer) {}
         }
     }
@@ -57,11 +60,11 @@ import Testing
         let all6 = try #require(SocketAddress(ip: "::1", port: 0))
         // Another test may use the port that the kernel chose for IPv6 on IPv4, so try several.
         let isOneForBoth = try (0..<20).contains { _ in
-            let listener = try reactor.listen(on: all6) { _ in Recorder() }
+            let listener = try reactor.listen(on: all6) { _, _ in Recorder() }
             let port = try #require(listener.address.port)
             let all4 = try #require(SocketAddress(ip: "0.0.0.0", port: port))
             do {
-                try reactor.listen(on: all4) { _ in Recorder() }
+                try reactor.listen(on: all4) { _, _ in Recorder() }
                 return true
             } catch let error as SystemError where error.code == EADDRINUSE {
                 return false
@@ -74,8 +77,8 @@ import Testing
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         var accepted: [Stream] = []
-        let listener = try reactor.listen(on: #require(loopback)) {
-            accepted.append($0)
+        let listener = try reactor.listen(on: #require(loopback)) { stream, _ in
+            accepted.append(stream)
             return Recorder()
         }
         let peer = try RawPeer(to: listener.address)
@@ -92,8 +95,8 @@ import Testing
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         var accepted: [Stream] = []
-        let listener = try reactor.listen(on: #require(loopback)) {
-            accepted.append($0)
+        let listener = try reactor.listen(on: #require(loopback)) { stream, _ in
+            accepted.append(stream)
             return Recorder()
         }
         let peer = try RawPeer(to: listener.address)
@@ -121,8 +124,8 @@ import Testing
         defer { reactor.shutDown() }
         let delegate = Recorder()
         var accepted: [Stream] = []
-        let listener = try reactor.listen(on: #require(loopback)) {
-            accepted.append($0)
+        let listener = try reactor.listen(on: #require(loopback)) { stream, _ in
+            accepted.append(stream)
             return delegate
         }
         let peer = try RawPeer(to: listener.address)
@@ -151,7 +154,7 @@ import Testing
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let delegate = Recorder()
-        let listener = try reactor.listen(on: #require(loopback)) { _ in delegate }
+        let listener = try reactor.listen(on: #require(loopback)) { _, _ in delegate }
         var peers: [RawPeer] = []
         for _ in 0..<200 { peers.append(try RawPeer(to: listener.address)) }
         reactor.poll(atMost: .seconds(5))
@@ -170,6 +173,7 @@ import Testing
         var hasCapacity = false
         let delegate = Recorder()
         let listener = try reactor.listen(on: #require(loopback), hasCapacity: { hasCapacity }) {
+            _,
             _ in
             delegate
         }
@@ -186,7 +190,7 @@ import Testing
     @Test func stopsListening() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
-        let listener = try reactor.listen(on: #require(loopback)) { _ in Recorder() }
+        let listener = try reactor.listen(on: #require(loopback)) { _, _ in Recorder() }
         listener.close()
         listener.close()
         #expect(listener.isClosed)
@@ -202,7 +206,7 @@ import Testing
             defer { reactor.shutDown() }
             let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
             let delegate = Recorder()
-            let listener = try reactor.listen(on: address) { _ in delegate }
+            let listener = try reactor.listen(on: address) { _, _ in delegate }
             var peers: [RawPeer] = []
             for _ in 0..<40 { peers.append(try RawPeer(to: listener.address)) }
             // About ten more: other threads of the process have descriptors too.
@@ -243,7 +247,7 @@ import Testing
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let path = temporaryPath()
-        let listener = try reactor.listen(on: .unix(path: path)) { _ in Recorder.echo() }
+        let listener = try reactor.listen(on: .unix(path: path)) { _, _ in Recorder.echo() }
         #expect(listener.address == .unix(path: path))
         let client = Recorder()
         let stream = try reactor.connect(
@@ -255,7 +259,7 @@ import Testing
         reactor.run { client.received == [1, 2, 3] }
         // The path is in use.
         #expect(throws: SystemError(call: "bind", code: EADDRINUSE)) {
-            try reactor.listen(on: .unix(path: path)) { _ in Recorder() }
+            try reactor.listen(on: .unix(path: path)) { _, _ in Recorder() }
         }
         listener.close()
         #expect(access(path, F_OK) != 0)
@@ -269,7 +273,7 @@ import Testing
         // A listener that did not remove its file.
         do { _ = try Socket.listen(on: .unix(path: path), backlog: 1, reusePort: false) }
         #expect(access(path, F_OK) == 0)
-        let listener = try reactor.listen(on: .unix(path: path)) { _ in Recorder() }
+        let listener = try reactor.listen(on: .unix(path: path)) { _, _ in Recorder() }
         // Another listener's file at the path is not removed.
         unlink(path)
         let file = open(path, O_CREAT | O_WRONLY, 0o600)
@@ -277,7 +281,7 @@ import Testing
         listener.close()
         #expect(access(path, F_OK) == 0)
         #expect(throws: SystemError(call: "bind", code: EADDRINUSE)) {
-            try reactor.listen(on: .unix(path: path)) { _ in Recorder() }
+            try reactor.listen(on: .unix(path: path)) { _, _ in Recorder() }
         }
         #expect(access(path, F_OK) == 0)
     }
@@ -287,7 +291,7 @@ import Testing
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         #expect(throws: SystemError.self) {
-            try reactor.listen(on: .unix(path: path)) { _ in Recorder() }
+            try reactor.listen(on: .unix(path: path)) { _, _ in Recorder() }
         }
     }
 }

@@ -10,7 +10,7 @@ import Testing
         defer { reactor.shutDown() }
         let address = try #require(SocketAddress(ip: ip, port: 0))
         let server = Recorder.echo()
-        let listener = try reactor.listen(on: address) { _ in server }
+        let listener = try reactor.listen(on: address) { _, _ in server }
         let client = Recorder()
         let stream = try reactor.connect(
             to: listener.address,
@@ -35,7 +35,7 @@ import Testing
         defer { reactor.shutDown() }
         let server = Recorder.echo()
         let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
-        let listener = try reactor.listen(on: address) { _ in server }
+        let listener = try reactor.listen(on: address) { _, _ in server }
         let client = Recorder()
         let stream = try reactor.connect(
             to: listener.address,
@@ -198,7 +198,9 @@ import Testing
         defer { reactor.shutDown() }
         var accepted: [Stream] = []
         let listener = try reactor.listen(on: #require(SocketAddress(ip: "127.0.0.1", port: 0))) {
-            accepted.append($0)
+            stream,
+            _ in
+            accepted.append(stream)
             return Recorder()
         }
         let peer = try RawPeer(to: listener.address)
@@ -219,7 +221,7 @@ import Testing
         weak var delegate: Holder?
         weak var stream: Net.Stream?
         let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
-        let listener = try reactor.listen(on: address) { accepted in
+        let listener = try reactor.listen(on: address) { accepted, _ in
             let holder = Holder(accepted)
             (delegate, stream) = (holder, accepted)
             return holder
@@ -591,7 +593,7 @@ import Testing
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
         let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
-        let listener = try reactor.listen(on: address) { _ in Recorder() }
+        let listener = try reactor.listen(on: address) { _, _ in Recorder() }
         let free = listener.address
         listener.close()
         let client = Recorder()
@@ -607,8 +609,8 @@ import Testing
         defer { reactor.shutDown() }
         var accepted: [Stream] = []
         let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
-        let listener = try reactor.listen(on: address) {
-            accepted.append($0)
+        let listener = try reactor.listen(on: address) { stream, _ in
+            accepted.append(stream)
             return Recorder()
         }
         let source = try #require(SocketAddress(ip: "127.0.0.9", port: 0))
@@ -638,7 +640,7 @@ import Testing
         // A listener with a full backlog drops further SYNs.
         let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
         let silent = try Socket.listen(on: address, backlog: 0, reusePort: false)
-        let bound = try #require(SocketAddress(of: silent.raw) { getsockname($0, $1, &$2) })
+        let bound = try #require(SocketAddress { getsockname(silent.raw, $0, &$1) })
         var clients: [Recorder] = []
         for _ in 0..<4 {
             let client = Recorder()

@@ -12,7 +12,7 @@ private final class Relay {
     init(to target: SocketAddress, reactor: Reactor) throws {
         let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
         var accept: (Stream) -> any StreamDelegate = { _ in Recorder() }
-        listener = try reactor.listen(on: address) { accept($0) }
+        listener = try reactor.listen(on: address) { stream, _ in accept(stream) }
         accept = { [unowned self] near in
             let (front, back) = (Recorder(), Recorder())
             keep += [front, back]

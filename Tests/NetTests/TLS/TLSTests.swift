@@ -39,8 +39,8 @@ struct SecurePair {
         self.reactor = reactor
         let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
         listener = try reactor.listen(on: address, tls: context, streamLimits: limits) {
-            [accepted, server] in
-            accepted.streams.append($0)
+            [accepted, server] stream, _ in
+            accepted.streams.append(stream)
             return server
         }
     }
@@ -328,7 +328,7 @@ struct SecurePair {
     private func clientHello(_ reactor: Reactor) throws -> [UInt8] {
         let (server, client) = (Recorder(), Recorder())
         let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
-        let listener = try reactor.listen(on: address) { _ in server }
+        let listener = try reactor.listen(on: address) { _, _ in server }
         let stream = try reactor.connect(
             to: listener.address,
             tls: (TLSContext.client(trust: .insecure), "localhost"),
