@@ -57,40 +57,20 @@ public final class HTTPConnection: StreamDelegate {
     /// Reading more costs more than a new connection.
     private static var discardedLengthMax: Int { 256 << 10 }
 
-    let site: HTTPSite
+    // The order avoids padding, because a broker may have many connections.
+
     /// The peer's address; nil if the stream was not accepted.
     let peer: SocketAddress?
-    /// The stream, from when it is accepted or opened until it ends or is upgraded.
-    private(set) var stream: Stream?
-    /// The index in the site's list.
-    var siteIndex: Int?
-
-    var partialRequest: PartialRequest?
-    /// The first request that could not be answered at once; the head of a list up to `last`.
-    var first: HTTPExchange?
-    private var last: HTTPExchange?
-    private var unansweredCount = 0
-    /// The length of the contents of unanswered requests, in bytes; their receivers may have copied them.
-    private var unansweredLength = 0
     /// Whether the only unanswered request is being processed now.
     ///
     /// Most are answered before their exchange has to be queued.
     private var isAnswering = false
-    /// The responses to the current read.
-    ///
-    /// Exclusive access is unchecked: the functions that append have no other access.
-    @exclusivity(unchecked) private var output: [UInt8] = []
-
     /// Whether a request was answered, so that the client may send another one at any time.
     private(set) var isKept = false
     /// Whether the request being read arrived after the idle timeout; its response closes the connection.
     private var isOverdue = false
-
-    // What the connection waits for, and until when; see HTTPTimeouts.swift.
-    var timer: TimerID?
+    /// What the connection waits for; see HTTPTimeouts.swift.
     var wait = Wait.nothing
-    var deadline: MonotonicTime
-
     /// Whether `stream(_:received:)` is running, so that its responses are collected.
     private var isReading = false
     /// Whether further requests are read; false after the last one or a refusal.
@@ -102,6 +82,27 @@ public final class HTTPConnection: StreamDelegate {
     var awaitsDrain = false
     /// Whether bytes after the last request must not be read as HTTP before its outcome is known.
     private var lastMayUpgrade = false
+    /// The index in the site's list.
+    var siteIndex: Int?
+    /// The timer of what the connection waits for.
+    var timer: TimerID?
+    /// Until when it waits.
+    var deadline: MonotonicTime
+
+    let site: HTTPSite
+    /// The stream, from when it is accepted or opened until it ends or is upgraded.
+    private(set) var stream: Stream?
+    var partialRequest: PartialRequest?
+    /// The first request that could not be answered at once; the head of a list up to `last`.
+    var first: HTTPExchange?
+    private var last: HTTPExchange?
+    private var unansweredCount = 0
+    /// The length of the contents of unanswered requests, in bytes; their receivers may have copied them.
+    private var unansweredLength = 0
+    /// The responses to the current read.
+    ///
+    /// Exclusive access is unchecked: the functions that append have no other access.
+    @exclusivity(unchecked) private var output: [UInt8] = []
 
     /// Makes the delegate of a stream that is not open yet, for a connection of this site.
     public convenience init(site: HTTPSite) { self.init(site: site, stream: nil, peer: nil) }

@@ -209,7 +209,7 @@ import Testing
         )
         let connection = HTTPConnection(site: site)
         let size = usableSize(Unmanaged.passUnretained(connection).toOpaque())
-        #expect(size <= 168)
+        #expect(size <= 152)
     }
 }
 
