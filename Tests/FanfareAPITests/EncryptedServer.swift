@@ -16,9 +16,8 @@ actor EncryptedServer: LoopResident {
         guard let address = SocketAddress(ip: "127.0.0.1", port: 0) else {
             throw SystemError(call: "inet_pton", code: 0)
         }
-        let listener = try reactor.listen(on: address, tls: TLSContext.server([certificate])) {
-            _,
-            _ in
+        let tls = try TLSContext.server([certificate])
+        let listener = try reactor.listen(on: address, tls: tls) { _, _ in
             Answerer(bytes)
         }
         port = listener.address.port ?? 0
