@@ -30,14 +30,25 @@ public struct BrokerObservers {
         }
     }
 
+    /// The observers of one app, or of no app, and the kinds that any of them requests.
+    private struct Audience {
+        var entries: [Entry] = []
+        var kinds: BrokerEventKinds = []
+
+        init() {}
+
+        init(of app: AppID?, among observers: [any BrokerObserver]) {
+            entries = observers.compactMap { Entry($0, of: app) }
+            kinds = entries.reduce([]) { $0.union($1.kinds) }
+        }
+    }
+
     private let observers: [any BrokerObserver]
-    /// The observers of each app, and of no app; an event costs one lookup at most, however many there are.
-    private var entries: [AppID?: [Entry]] = [:]
-    /// The last event's app, its observers, and what any of them requests: most events are of the same app as the one
-    /// before.
+    /// By app; an event costs one lookup at most, however many there are.
+    private var audiences: [AppID?: Audience] = [:]
+    /// The last event's app and its audience: most events are of the same app as the one before.
     private var lastApp: AppID?
-    private var lastEntries: [Entry] = []
-    private var lastKinds: BrokerEventKinds = []
+    private var last = Audience()
     /// The kinds that any observer requests, of any app.
     public private(set) var kinds: BrokerEventKinds = []
 
@@ -46,20 +57,15 @@ public struct BrokerObservers {
 
     /// Reads the requested kinds from the observers again, for all apps that are served.
     public mutating func update(apps: some Sequence<AppID>) {
-        entries = [nil: observers.compactMap { Entry($0, of: nil) }]
-        for app in apps { entries[app] = observers.compactMap { Entry($0, of: app) } }
-        kinds = Self.kinds(of: entries.values.joined())
+        audiences = [nil: Audience(of: nil, among: observers)]
+        for app in apps { audiences[app] = Audience(of: app, among: observers) }
+        kinds = audiences.values.reduce([]) { $0.union($1.kinds) }
         select(nil)
-    }
-
-    private static func kinds(of entries: some Sequence<Entry>) -> BrokerEventKinds {
-        entries.reduce([]) { $0.union($1.kinds) }
     }
 
     private mutating func select(_ app: AppID?) {
         lastApp = app
-        lastEntries = entries[app] ?? []
-        lastKinds = Self.kinds(of: lastEntries)
+        last = audiences[app] ?? Audience()
     }
 
     /// Reports an event of an app, or of none, to the observers that request its kind.
@@ -72,8 +78,8 @@ public struct BrokerObservers {
     ) {
         guard kinds.contains(kind) else { return }
         if lastApp != app { select(app) }
-        guard lastKinds.contains(kind) else { return }
-        for entry in lastEntries where entry.kinds.contains(kind) {
+        guard last.kinds.contains(kind) else { return }
+        for entry in last.entries where entry.kinds.contains(kind) {
             entry.observer.observe(event(), of: app)
         }
     }
