@@ -14,6 +14,7 @@
 
 /* Declared only with _GNU_SOURCE, whose sockaddr union Swift cannot import. */
 int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
+int dup3(int fd, int other, int flags);
 int pthread_setname_np(pthread_t thread, const char *name);
 
 /* send(2) without glibc's cancellation point, which costs time in every call of a multithreaded

@@ -267,6 +267,19 @@ public final class HTTPConnection: StreamDelegate {
         if isKnownUniquelyReferenced(&exchange) { site.spareExchange = exchange }
     }
 
+    /// Handles a request that another loop has read.
+    func receive(_ head: RequestHead, _ body: Span<UInt8>) {
+        isReading = true
+        switch site.responder.decide(on: head, of: stream) {
+        case .accept(let receiver): dispatch(head, to: receiver, body)
+        case .answer(let response): makeExchange(head.answerFraming).respond(response)
+        }
+        isReading = false
+        guard stream != nil else { return }
+        writeOutput()
+        watchClient(restarts: true)
+    }
+
     /// Refuses an invalid or late request with the connection's last response.
     func refuse(_ error: HTTPError) {
         site.responder.refused(error, whileWaitingFor: wait)

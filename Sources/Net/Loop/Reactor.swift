@@ -99,7 +99,7 @@ public final class Reactor {
 
     /// An event of a stream that its delegate is notified of later in the turn.
     enum Notice {
-        case failed(StreamError), overflowed, drained
+        case failed(StreamError), overflowed, drained, relayed(RelayEvent)
     }
 
     /// A stream that has ended and whose delegate has not been notified yet.

@@ -46,6 +46,7 @@ extension Reactor {
             stream.end(with: error)
         case .drained:
             if stream.isOpen { stream.currentDelegate.streamDrained(stream) }
+        case .relayed(let event): stream.currentDelegate.stream(stream, relayed: event)
         case .overflowed:
             stream.flags.remove(.overflowed)
             guard stream.isOpen else { return }

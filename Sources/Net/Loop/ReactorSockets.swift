@@ -156,7 +156,12 @@ extension Reactor {
 
     /// Adds a stream to the epoll set and the table.
     func register(_ stream: Stream) throws(SystemError) {
-        try control(EPOLL_CTL_ADD, stream.fd, stream.generation, stream.interest)
+        try watch(stream)
+        insert(stream)
+    }
+
+    /// Adds a stream to the table.
+    func insert(_ stream: Stream) {
         while streams.count <= stream.fd { streams.append(nil) }
         streams[Int(stream.fd)] = stream
         liveStreamCount += 1
@@ -166,6 +171,16 @@ extension Reactor {
     func register(_ listener: Listener) throws(SystemError) {
         try control(EPOLL_CTL_ADD, listener.fd, listener.generation, EPOLLIN.rawValue)
         listeners.append(listener)
+    }
+
+    /// Adds a stream to the epoll set.
+    func watch(_ stream: Stream) throws(SystemError) {
+        try control(EPOLL_CTL_ADD, stream.fd, stream.generation, stream.interest)
+    }
+
+    /// Removes a stream from the epoll set, because its socket stays open.
+    func unwatch(_ stream: Stream) throws(SystemError) {
+        try control(EPOLL_CTL_DEL, stream.fd, stream.generation, 0)
     }
 
     /// Updates the stream's interest in the epoll set; a condition that is true already makes an event.

@@ -146,6 +146,15 @@ final class OutputQueue {
         }
     }
 
+    /// Removes and returns all bytes.
+    func takeAll() -> [UInt8] {
+        let bytes = [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
+            count = copy(to: UnsafeMutableRawBufferPointer(buffer))
+        }
+        remove(byteCount)
+        return bytes
+    }
+
     /// Copies as many of the first bytes as fit, and returns their number.
     private func copy(to target: UnsafeMutableRawBufferPointer) -> Int {
         var copied = 0

@@ -84,6 +84,10 @@ public final class Stream {
         static let notOpen = Obstacles(rawValue: 16)
         /// The stream gets no more frames from its groups; see ``Stream/detachFromGroups()``.
         static let detached = Obstacles(rawValue: 32)
+        /// The stream outlives its sockets, and its delegate decides how much each of them gets.
+        static let relayed = Obstacles(rawValue: 64)
+        /// The stream is relayed, and has no socket.
+        static let parked = Obstacles(rawValue: 128)
     }
 
     struct Flags: OptionSet {
@@ -187,6 +191,7 @@ public final class Stream {
     public func resumeReading() {
         guard flags.contains(.paused) else { return }
         flags.remove(.paused)
+        guard !isParked else { return }
         if !unread.isEmpty { flags.insert(.redelivers) }
         // Bytes that arrived meanwhile have already had their edge-triggered event.
         flags.insert(.readable)

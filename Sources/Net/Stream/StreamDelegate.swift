@@ -63,6 +63,19 @@ public protocol StreamDelegate: AnyObject {
     /// is then in the kernel's buffer. False by default.
     func readsAfterFailedWrite(_ stream: Stream) -> Bool
 
+    /// Returns how many of the next bytes of a relayed stream may go to its present socket, from the first; 0 if none.
+    ///
+    /// Called before each send, also during a fan-out pass: it may only count. By default all may.
+    func stream(_ stream: Stream, portionOf bytes: UnsafeRawBufferPointer) -> Int
+
+    /// Called with the bytes of such a portion that the kernel has accepted, to be counted; does nothing by default.
+    func stream(_ stream: Stream, sent bytes: UnsafeRawBufferPointer)
+
+    /// Called when a relayed stream needs another socket, or its bytes have to be taken.
+    ///
+    /// Does nothing by default.
+    func stream(_ stream: Stream, relayed event: RelayEvent)
+
     /// Called exactly once, as the last event, when the stream has ended.
     ///
     /// - Parameters:
@@ -98,6 +111,25 @@ extension StreamDelegate {
 
     /// Returns false.
     public func readsAfterFailedWrite(_ stream: Stream) -> Bool { false }
+
+    /// Returns the number of all bytes.
+    public func stream(_ stream: Stream, portionOf bytes: UnsafeRawBufferPointer) -> Int {
+        bytes.count
+    }
+
+    /// Does nothing.
+    public func stream(_ stream: Stream, sent bytes: UnsafeRawBufferPointer) {}
+
+    /// Does nothing.
+    public func stream(_ stream: Stream, relayed event: RelayEvent) {}
+}
+
+/// What the delegate of a relayed stream has to do something about.
+public enum RelayEvent: Sendable {
+    /// The next bytes may not go to the present socket; see ``StreamDelegate/stream(_:portionOf:)``.
+    case filled
+    /// Bytes wait in a parked stream that had none.
+    case waiting
 }
 
 /// The delegate of a stream before its listener has set one, and after the stream has ended.

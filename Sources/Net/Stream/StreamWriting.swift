@@ -48,6 +48,9 @@ extension Stream {
 
     /// Called when bytes were queued: schedules a flush, or the overflow event if the queue is too long.
     private func didQueue() {
+        if isParked, !obstacles.contains(.queued) {
+            reactor.notifyLater(self, .relayed(.waiting))
+        }
         obstacles.insert(.queued)
         if queuedByteCount > queuedBytesMax {
             // The kernel may accept what was queued in this turn.
@@ -63,7 +66,7 @@ extension Stream {
     /// Sends a batch of a group, or queues it behind earlier bytes.
     func sendOrQueue(_ bytes: [UInt8]) {
         guard !isClosing, !bytes.isEmpty else { return }
-        if !obstacles.isDisjoint(with: [.queued, .shared, .notOpen, .detached]) {
+        if !obstacles.isDisjoint(with: [.queued, .shared, .notOpen, .detached, .relayed]) {
             if !obstacles.contains(.detached) { enqueue(bytes, from: 0) }
         } else if let tls {
             sendSecure(bytes, tls)
@@ -94,6 +97,7 @@ extension Stream {
     /// Calls no delegate, because a fan-out pass may be under way.
     func drain() {
         guard !pendingOutput.isEmpty, flags.isDisjoint(with: [.blocked, .failed]) else { return }
+        if obstacles.contains(.relayed) { return drainRelayed() }
         if let tls { return drainSecure(tls) }
         while !pendingOutput.isEmpty {
             // Until EAGAIN, not until a short write: only EAGAIN guarantees an event.
@@ -189,7 +193,7 @@ extension Stream {
     /// The flags of the next send.
     ///
     /// While the stream closes, a FIN follows the last bytes.
-    private var sendFlags: Int32 {
+    var sendFlags: Int32 {
         phase == .draining ? Socket.lastSendFlags : Socket.sendFlags
     }
 

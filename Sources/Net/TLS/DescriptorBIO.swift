@@ -10,9 +10,14 @@ enum DescriptorBIO {
     /// Makes a BIO over `fd`; the SSL that gets it frees it.
     static func make(_ fd: Int32) throws(TLSError) -> OpaquePointer {
         let bio = try TLSError.check(BIO_new(method.raw), "BIO_new")
-        BIO_set_data(bio, UnsafeMutableRawPointer(bitPattern: Int(fd)))
+        move(bio, to: fd)
         BIO_set_init(bio, 1)
         return bio
+    }
+
+    /// Makes a BIO use another descriptor.
+    static func move(_ bio: OpaquePointer?, to fd: Int32) {
+        BIO_set_data(bio, UnsafeMutableRawPointer(bitPattern: Int(fd)))
     }
 
     /// SAFETY: `@unchecked Sendable`: made once, by a static's initialiser, and only read thereafter.

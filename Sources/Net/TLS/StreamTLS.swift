@@ -165,7 +165,7 @@ extension Stream {
     }
 
     /// Writes one record and returns its length; nil if the kernel refused it or the connection is lost.
-    private func write(_ base: UnsafeRawPointer, _ count: Int, _ tls: TLSSession) -> Int? {
+    func write(_ base: UnsafeRawPointer, _ count: Int, _ tls: TLSSession) -> Int? {
         switch tls.write(base, count) {
         case .done(let accepted): return accepted
         case .wantsWrite:

@@ -21,7 +21,7 @@ public struct NegotiatedTLS: Hashable, Sendable {
 /// sends nothing must not occupy.
 final class TLSSession {
     private var ssl: OpaquePointer?
-    private let fd: Int32
+    private var fd: Int32
     private let context: TLSContext
     private let serverName: String?
     /// The length of a write that was refused after its encryption, and that must be retried with the same bytes.
@@ -60,6 +60,12 @@ final class TLSSession {
     }
 
     deinit { SSL_free(ssl) }
+
+    /// Continues on another descriptor of the same socket.
+    func move(to fd: Int32) {
+        self.fd = fd
+        if hasBegun { DescriptorBIO.move(SSL_get_rbio(ssl), to: fd) }
+    }
 
     /// Whether the handshake has begun.
     var hasBegun: Bool { ssl != nil }
