@@ -465,6 +465,7 @@ let package = Package(
                 "TestFiles", .logging,
             ]
         ),
+        tests("GatewayTests", ["Gateway"]),
         tests(
             "FanfareServerTests",
             [

@@ -5,6 +5,7 @@ internal import Cluster
 import Console
 import Gateway
 import Glibc
+internal import HTTPServer
 public import Logging
 internal import Metrics
 public import Net
@@ -174,6 +175,7 @@ public final class BrokerServer: Sendable {
                     }
                 }
             self.archive = archive
+            let handovers = loops.map { Mailbox<HTTPHandover>(wakes: $0) }
             var shards: [Shard] = []
             for (number, loop) in loops.enumerated() {
                 shards.append(
@@ -186,8 +188,13 @@ public final class BrokerServer: Sendable {
                         archive: archive,
                         makeSharedHome: cluster.map { cluster in
                             { @Sendable in cluster.makeHome(of: $0, $1, $2) }
-                        }
-                    ) { [site, traces] in $0.makeSite(site, console, traces) }
+                        },
+                        handovers: handovers[number]
+                    ) { [site, traces, handovers] in
+                        var site = site
+                        site.handovers = handovers
+                        return $0.makeSite(site, console, traces)
+                    }
                 )
             }
             self.shards = shards

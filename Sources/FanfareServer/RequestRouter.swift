@@ -12,6 +12,7 @@ import Shard
 /// Routes the requests of a shard: HTTP requests to the API and the browser files, upgrades to the gateway.
 final class RequestRouter: HTTPResponder {
     private let gateway: Gateway
+    private let httpSessions: HTTPSessions
     private let api: API
     private let browserFiles: BrowserFiles
     /// The console at this port; `nil` unless the broker is one for development.
@@ -33,6 +34,7 @@ final class RequestRouter: HTTPResponder {
             draining: draining,
             servesPage: openConsole != nil
         )
+        httpSessions = HTTPSessions(gateway, handovers: settings.handovers)
         api = API(core: core, traces, pathPrefix: settings.pathPrefix)
         browserFiles = BrowserFiles(pathPrefix: settings.pathPrefix)
         self.core = core
@@ -75,7 +77,7 @@ final class RequestRouter: HTTPResponder {
         // RFC 9110 §7.8: an upgrade to another protocol may be ignored. Some HTTP clients offer HTTP/2 (h2c) with every
         // first request. The console and the browser files return `nil` for what is not theirs.
         return console?.decide(on: head, of: stream) ?? browserFiles.decide(on: head)
-            ?? api.decide(on: head, of: stream)
+            ?? httpSessions.decide(on: head) ?? api.decide(on: head, of: stream)
     }
 
     /// Opens a WebSocket; all other requests have receivers of their own, or are answered by `decide(on:of:)`.

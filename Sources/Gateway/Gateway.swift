@@ -2,6 +2,7 @@ import Broker
 package import HTTP1
 package import HTTPServer
 import Net
+import Primitives
 import PusherProtocol
 package import Shard
 import WebSocket
@@ -11,8 +12,8 @@ import WebSocket
 /// A client that is refused is first upgraded and then closed (Pusher protocol, "Connection"): a browser cannot read
 /// the status of a refused upgrade, and would try again every second.
 package final class Gateway {
-    private let core: ShardCore
-    private let settings: SiteSettings
+    let core: ShardCore
+    let settings: SiteSettings
     private let handshake: ServerHandshake
     /// The streams of clients that were refused.
     private let draining: DrainingStreams
@@ -63,7 +64,13 @@ package final class Gateway {
             exchange.upgrade { [self, peer = exchange.peer] stream, output in
                 output.reserveCapacity(output.count + Self.greetingLength)
                 acceptance.appendResponse(to: &output)
-                return makeDelegate(of: stream, from: peer, head, acceptance.deflate, &output)
+                let request = ConnectionRequest(
+                    head: head,
+                    peer: peer,
+                    isSecure: stream.isSecure,
+                    pathPrefix: settings.pathPrefix
+                )
+                return makeDelegate(of: stream, request, acceptance.deflate, &output)
             }
         } catch {
             exchange.respond(Response(refusal: error))
@@ -77,52 +84,29 @@ package final class Gateway {
     /// stream.
     private func makeDelegate(
         of stream: Stream,
-        from peer: SocketAddress?,
-        _ head: RequestHead,
+        _ request: ConnectionRequest,
         _ deflate: NegotiatedDeflate?,
         _ output: inout [UInt8]
     ) -> any StreamDelegate {
         do {
-            let (app, address) = try admit(head, stream, from: peer)
-            let transport = WebSocketTransport(
-                stream,
-                WebSocketEndpoint(
-                    role: .server,
-                    limits: settings.webSocketLimits,
-                    compression: deflate
-                ),
-                deflaters: deflaters
-            )
-            let (token, fault) = token(of: head, app)
-            let connection = Connection(
-                socketID: core.connections.makeSocketID(),
-                app: app,
-                transport: transport,
-                token: token,
-                clientName: head.withTarget { core.context.clientNames.index(inTarget: $0) },
-                addressDigest: app.recovery.isEnabled
-                    ? core.context.settings.admissionControl.addressDigest(of: peer, head) : 0,
-                context: core.context
-            )
-            transport.carry(connection)
-            core.connections.add(
-                connection,
-                from: address,
-                shownAddress: shownAddress(of: peer, head)
-            )
-            report(connection, from: peer, head)
-            let receipts = head.withTarget { ConnectionURL.wantsReceipts(inTarget: $0) }
-            transport.append(connection.greeting(receipts: receipts), to: &output)
-            if let fault {
-                let message = "\(fault). This connection has no recovery"
-                transport.append(.error(code: nil, message: message), to: &output)
+            var transport: WebSocketTransport?
+            let greetings = try connect(request) { _ in
+                let made = WebSocketTransport(
+                    stream,
+                    WebSocketEndpoint(
+                        role: .server,
+                        limits: settings.webSocketLimits,
+                        compression: deflate
+                    ),
+                    deflaters: deflaters
+                )
+                transport = made
+                return made
             }
+            guard let transport else { preconditionFailure("a connection has a transport") }
+            for greeting in greetings { transport.append(greeting, to: &output) }
             return transport
         } catch {
-            if let limit = error.limit {
-                core.context.limitMet(limit, of: (try? app(head, stream))?.id)
-            }
-            report(error, from: peer, head)
             FrameEncoder.append(.text, to: &output) {
                 ServerMessage.error(code: error.code, message: error.message).append(to: &$0)
             }
@@ -131,15 +115,65 @@ package final class Gateway {
         }
     }
 
+    /// Admits a client and creates its connection.
+    ///
+    /// - Parameters:
+    ///   - request: The client's request.
+    ///   - makeTransport: Makes what carries the connection, once the client is admitted.
+    /// - Returns: The first messages to the client, to be sent before any other.
+    /// - Throws: Why the client is refused; it is reported to the observers.
+    func connect(
+        _ request: ConnectionRequest,
+        over makeTransport: (App) throws(ConnectionRefusal) -> any CarryingTransport
+    ) throws(ConnectionRefusal) -> [ServerMessage] {
+        do throws(ConnectionRefusal) {
+            let (app, address) = try admit(request)
+            let transport: any CarryingTransport
+            do throws(ConnectionRefusal) {
+                transport = try makeTransport(app)
+            } catch {
+                withdraw(address, app)
+                throw error
+            }
+            let (token, fault) = token(of: request, app)
+            let connection = Connection(
+                socketID: core.connections.makeSocketID(),
+                app: app,
+                transport: transport,
+                token: token,
+                clientName: request.head.withTarget {
+                    core.context.clientNames.index(inTarget: $0)
+                },
+                addressDigest: app.recovery.isEnabled
+                    ? core.context.settings.admissionControl
+                        .addressDigest(of: request.peer, request.head) : 0,
+                context: core.context
+            )
+            transport.carry(connection)
+            core.connections.add(connection, from: address, shownAddress: shownAddress(of: request))
+            report(connection, request)
+            var greetings = [connection.greeting(receipts: request.wantsReceipts)]
+            if let fault {
+                let message = "\(fault). This connection has no recovery"
+                greetings.append(.error(code: nil, message: message))
+            }
+            return greetings
+        } catch {
+            if let limit = error.limit {
+                core.context.limitMet(limit, of: (try? app(request))?.id)
+            }
+            report(error, request)
+            throw error
+        }
+    }
+
     /// Admits a client and returns its app and address; counts it towards the app's quota, unless it has to be
     /// authorized first.
     private func admit(
-        _ head: RequestHead,
-        _ stream: Stream,
-        from peer: SocketAddress?
+        _ request: ConnectionRequest
     ) throws(ConnectionRefusal) -> (App, ClientAddress?) {
         guard core.stage != .draining else { throw ConnectionRefusal(.reconnectImmediately) }
-        let found = try app(head, stream)
+        let found = try app(request)
         let isPage = found != nil && found === core.context.registry.consoleApp
         // The page shows this node alone, and is needed most while the others are away.
         guard isPage || core.context.settings.cluster?.isClosed != true else {
@@ -151,47 +185,50 @@ package final class Gateway {
         guard let app = found, !isPage || servesPage else {
             throw ConnectionRefusal(.appDoesNotExist)
         }
-        guard stream.isSecure || !app.isTLSOnly else { throw ConnectionRefusal(.appOnlyTLS) }
+        guard request.isSecure || !app.isTLSOnly else { throw ConnectionRefusal(.appOnlyTLS) }
         guard app.isEnabled else { throw ConnectionRefusal(.appDisabled) }
-        try checkOrigin(head, app)
+        try checkOrigin(request.head, app)
         try core.connections.checkQueues(of: app)
-        let countsTowardsQuota = app.features.authorizationDeadline == nil
-        guard !countsTowardsQuota || app.quota.take() else {
+        guard !countsTowardsQuota(app) || app.quota.take() else {
             throw ConnectionRefusal(.overConnectionQuota, meeting: .appConnections)
         }
         do throws(ConnectionRefusal) {
             let now = core.context.reactor.now.nanoseconds
-            return (app, try core.context.settings.admissionControl.admit(peer, head, at: now))
+            let address = try core.context.settings.admissionControl
+                .admit(request.peer, request.head, at: now)
+            return (app, address)
         } catch {
-            if countsTowardsQuota { app.quota.giveBack() }
+            if countsTowardsQuota(app) { app.quota.giveBack() }
             throw error
         }
     }
 
+    private func countsTowardsQuota(_ app: App) -> Bool {
+        app.features.authorizationDeadline == nil
+    }
+
+    /// Gives back what was counted for an admitted client that gets no connection after all.
+    private func withdraw(_ address: ClientAddress?, _ app: App) {
+        core.context.settings.admissionControl.release(address)
+        if countsTowardsQuota(app) { app.quota.giveBack() }
+    }
+
     /// Returns the app of the key in the URL; `nil` if there is none.
-    private func app(_ head: RequestHead, _ stream: Stream) throws(ConnectionRefusal) -> App? {
+    private func app(_ request: ConnectionRequest) throws(ConnectionRefusal) -> App? {
         let registry = core.context.registry
         var app: App?
         do throws(PusherCode) {
-            try head.withPathAndQuery { (target) throws(PusherCode) in
-                app = try ConnectionURL.withKey(
-                    inTarget: target,
-                    pathPrefix: settings.pathPrefix
-                ) { registry.apps[key: $0] }
-                _ = try ConnectionURL.version(
-                    inTarget: target,
-                    isRequired: settings.requiresProtocolVersion
-                )
-            }
+            app = try request.withKey { registry.apps[key: $0] }
+            _ = try request.version(isRequired: settings.requiresProtocolVersion)
         } catch {
             // A missing TLS is reported before other errors: official clients then reconnect with TLS.
-            let isOnlyTLSMissing = app?.isTLSOnly == true && !stream.isSecure
+            let isOnlyTLSMissing = app?.isTLSOnly == true && !request.isSecure
             if isOnlyTLSMissing { throw ConnectionRefusal(.appOnlyTLS) }
             guard error == .pathNotFound else { throw ConnectionRefusal(error) }
             let prefix = settings.pathPrefix
             throw ConnectionRefusal(
                 error,
-                "\(error.message): \(head.shownPath) is not \(prefix)/app/KEY "
+                "\(error.message): \(request.head.shownPath) is not \(prefix)/app/KEY "
                     + "(listen.path_prefix is \(prefix.isEmpty ? "none" : prefix))"
             )
         }
@@ -199,16 +236,13 @@ package final class Gateway {
     }
 
     /// The session token in the URL, or what is wrong with it.
-    private func token(of head: RequestHead, _ app: App) -> (SessionToken?, SessionTokenError?) {
+    private func token(
+        of request: ConnectionRequest,
+        _ app: App
+    ) -> (SessionToken?, SessionTokenError?) {
         guard app.recovery.isEnabled else { return (nil, nil) }
         do throws(SessionTokenError) {
-            let token = try head.withPathAndQuery { (target) throws(SessionTokenError) in
-                try ConnectionURL.sessionToken(
-                    inTarget: target,
-                    pathPrefix: settings.pathPrefix
-                )
-            }
-            return (token, nil)
+            return (try request.sessionToken(), nil)
         } catch {
             return (nil, error)
         }
@@ -228,7 +262,7 @@ package final class Gateway {
 
 /// What observers get to know.
 extension Gateway {
-    private func report(_ connection: Connection, from peer: SocketAddress?, _ head: RequestHead) {
+    private func report(_ connection: Connection, _ request: ConnectionRequest) {
         let context = core.context
         context.notify(
             .admissions,
@@ -236,51 +270,40 @@ extension Gateway {
             .admitted(
                 connection.socketID,
                 ClientPeer(
-                    address: context.settings.admissionControl.addressText(of: peer, head),
+                    address: context.settings.admissionControl
+                        .addressText(of: request.peer, request.head),
                     library: context.clientNames[connection.clientName],
-                    isSecure: connection.stream.isSecure
+                    isSecure: request.isSecure
                 )
             )
         )
     }
 
     /// The address that the console shows in place of the peer's: of a client behind a trusted proxy.
-    private func shownAddress(of peer: SocketAddress?, _ head: RequestHead) -> String? {
-        guard head.isForwarded, core.context.registry.consoleApp != nil else {
+    private func shownAddress(of request: ConnectionRequest) -> String? {
+        guard request.head.isForwarded, core.context.registry.consoleApp != nil else {
             return nil
         }
-        return core.context.settings.admissionControl.addressText(of: peer, head)
+        return core.context.settings.admissionControl.addressText(of: request.peer, request.head)
     }
 
-    private func report(
-        _ error: ConnectionRefusal,
-        from peer: SocketAddress?,
-        _ head: RequestHead
-    ) {
+    private func report(_ error: ConnectionRefusal, _ request: ConnectionRequest) {
         // Nothing is wrong with a client that comes while the broker stops.
         guard error.code != .reconnectImmediately else { return }
-        core.context.refused(of: nil, refusal(error, from: peer, head))
+        core.context.refused(of: nil, refusal(error, request))
     }
 
-    private func refusal(
-        _ error: ConnectionRefusal,
-        from peer: SocketAddress?,
-        _ head: RequestHead
-    ) -> Refusal {
+    private func refusal(_ error: ConnectionRefusal, _ request: ConnectionRequest) -> Refusal {
         let context = core.context
         var refusal = Refusal(.connection, reason: error.message)
         refusal.code = error.code.rawValue
-        refusal.address = context.settings.admissionControl.addressText(of: peer, head)
+        refusal.address = context.settings.admissionControl
+            .addressText(of: request.peer, request.head)
         refusal.limit = error.limit
         switch error.code {
         case .appDoesNotExist:
             refusal.advice = "connect with the key of an app (apps.N.key)"
-            refusal.unknownKey = head.withPathAndQuery { target in
-                try? ConnectionURL.withKey(
-                    inTarget: target,
-                    pathPrefix: settings.pathPrefix
-                ) { $0.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } }
-            }
+            refusal.unknownKey = try? request.withKey { $0.string() }
         case .appDisabled: refusal.advice = "set apps.N.enabled to true, unless this is intended"
         case .pathNotFound:
             refusal.advice =

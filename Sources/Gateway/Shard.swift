@@ -18,6 +18,8 @@ package actor Shard: LoopResident {
     private var consoleSite: HTTPSite?
     private var listeners: [Listener] = []
     private var isStopping = false
+    /// The requests that arrived at other loops and belong here; `nil` if there are no other loops.
+    private let handovers: Mailbox<HTTPHandover>?
 
     /// Creates a shard that does not listen yet.
     ///
@@ -29,6 +31,7 @@ package actor Shard: LoopResident {
     ///   - observers: The observers of the broker.
     ///   - archive: The archive of stored channels; `nil` without one.
     ///   - makeSharedHome: Creates its part in the cluster; `nil` for a broker alone.
+    ///   - handovers: The requests that arrive at other loops and belong here.
     ///   - makeSite: Creates the site of its listeners.
     /// - Throws: The call that failed.
     package init(
@@ -41,9 +44,11 @@ package actor Shard: LoopResident {
         makeSharedHome: (
             @Sendable (ChannelService, UserService, SessionService) -> any SharedHome
         )?,
+        handovers: Mailbox<HTTPHandover>? = nil,
         makeSite: (ShardCore) -> HTTPSite
     ) throws(SystemError) {
         self.loop = loop
+        self.handovers = handovers
         let context = ShardContext(
             reactor: try Reactor(loop: loop),
             settings: settings,
@@ -68,8 +73,17 @@ package actor Shard: LoopResident {
     /// Runs one turn of the core; returns `false` when the loop is to end.
     package func turn() -> Bool {
         guard !isStopping else { return false }
+        receiveHandovers()
         core.turn()
         return true
+    }
+
+    /// Continues the requests that arrived at other loops and belong here.
+    private func receiveHandovers() {
+        guard let handovers else { return }
+        for handover in handovers.drain() {
+            site.receive(handover, limits: core.context.settings.streamLimits)
+        }
     }
 
     /// Processes the messages of another shard on that shard's thread, and returns whether this shard's thread must

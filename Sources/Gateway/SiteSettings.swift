@@ -1,5 +1,6 @@
 package import HTTP1
 package import HTTPServer
+package import Net
 package import Shard
 package import WebSocket
 
@@ -17,6 +18,8 @@ package struct SiteSettings: Sendable {
     let httpLimits: HTTPLimits
     /// The times of HTTP requests.
     let httpTimeouts: HTTPTimeouts
+    /// To each loop, the requests of the sessions over HTTP that belong to it.
+    package var handovers: [Mailbox<HTTPHandover>] = []
 
     package init(
         pathPrefix: String,

@@ -5,7 +5,7 @@ import Shard
 import WebSocket
 
 /// A WebSocket that carries the messages of a connection.
-final class WebSocketTransport: Transport {
+final class WebSocketTransport: CarryingTransport {
     let stream: Stream
     private let deflater: SharedDeflater?
     // Exclusive access is not checked: the endpoint calls nothing that re-enters the transport.
@@ -106,7 +106,7 @@ final class WebSocketTransport: Transport {
     }
 }
 
-extension WebSocketTransport: StreamDelegate {
+extension WebSocketTransport {
     /// The maximum effort for one client's messages in one turn, in bytes.
     ///
     /// A few compressed bytes can be a long message, and one read can contain thousands of short ones. Other clients
@@ -163,16 +163,6 @@ extension WebSocketTransport: StreamDelegate {
     func streamReachedEnd(_ stream: Stream) {
         if connection?.beginClosing() == true { finish(with: nil) }
     }
-
-    func streamOverflowed(_ stream: Stream) { connection?.queueOverflowed() }
-
-    func memoryBudget(of stream: Stream) -> MemoryBudget? { connection?.queueBudget }
-
-    func streamExceededBudget(_ stream: Stream, _ budget: MemoryBudget) {
-        connection?.queueExceeded(budget)
-    }
-
-    func streamDrained(_ stream: Stream) { connection?.queueDrained() }
 
     func streamClosed(_ stream: Stream, error: StreamError?) {
         connection?.closed()

@@ -120,7 +120,7 @@ package final class AdmissionControl: Sendable {
     package var isEmpty: Bool { connections.isUnused }
 
     /// Releases what was counted for a client that has disconnected.
-    func release(_ address: ClientAddress?) {
+    package func release(_ address: ClientAddress?) {
         connections.giveBack()
         if let address { addresses.release(address) }
     }
