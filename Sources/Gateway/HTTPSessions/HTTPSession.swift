@@ -78,6 +78,10 @@ final class HTTPSession: CarryingTransport {
         self.fields = fields
         if number != nil { add([], number: number) }
         endResponse()
+        // The client requests more when it has handled the answer to the poll before.
+        for number in pings.prefix(sentPingCount) { confirm(number) }
+        pings.removeFirst(sentPingCount)
+        sentPingCount = 0
         guard operation == .streaming else { return receivePoll(exchange) }
         // The client may be gone before its response begins.
         watch(for: Self.absenceMax)
@@ -110,10 +114,6 @@ final class HTTPSession: CarryingTransport {
     }
 
     private func receivePoll(_ exchange: HTTPExchange) {
-        // The client polls when it has handled the answer to the poll before.
-        for number in pings.prefix(sentPingCount) { confirm(number) }
-        pings.removeFirst(sentPingCount)
-        sentPingCount = 0
         poll = exchange
         exchange.ended = { [weak self] in self?.pollEnded() }
         watch(for: Self.heartbeatInterval)
@@ -169,7 +169,7 @@ final class HTTPSession: CarryingTransport {
 
     /// Handles the messages of a send request; the number of the request puts those in order that overtook each other.
     func receive(_ messages: [[UInt8]], number: Int?) {
-        guard let connection else { return }
+        guard let connection, !connection.isClosing else { return }
         connection.received()
         if messages.isEmpty { answerHeartbeat() }
         let settings = sessions.settings

@@ -38,9 +38,6 @@ package final class HTTPSessions: HTTPContentReceiver {
         self.handovers = handovers
     }
 
-    /// The number of sessions.
-    package var count: Int { sessions.count }
-
     /// The decision on a request; `nil` if it is for another path.
     package func decide(on head: RequestHead) -> HTTPDecision? {
         guard url(of: head) != nil else { return nil }
